@@ -10,21 +10,21 @@ use std::collections::BTreeMap;
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 
-use crate::out::say;
+use crate::out::print_line;
+use crate::source_files::{self, SourceFile};
 use crate::test::step::{Outcome, Program};
-use crate::tree::{self, SourceFile};
 
 pub mod amount;
 mod claude;
 pub mod divan;
 pub mod footprint;
 pub mod rows;
-mod running;
+mod running_program;
 pub mod table;
 
 use amount::Amount;
 use rows::{ROWS, Row};
-use table::Line;
+use table::TableLine;
 
 /// The page with the table.
 const PAGE: &str = "docs/BENCHMARKS.md";
@@ -44,38 +44,46 @@ impl Bench {
     /// Measures and prints the table; fails if a measured value misses its target.
     pub fn run(&self) -> anyhow::Result<()> {
         let wanted = |name: &str| self.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
-        let mut shelf = Shelf::default();
+        let mut outputs = ProgramOutputs::default();
         let mut lines = Vec::new();
-        let mut benches = benches(&tree::read()?);
+        let mut benches = bench_names(&source_files::read_all()?);
         let mut rows = ROWS.iter().filter(|row| wanted(row.name)).peekable();
-        if self.only.is_some() && rows.peek().is_some() && rows.all(|row| row.is_of_a_program()) {
+        if self.only.is_some() && rows.peek().is_some() && rows.all(|row| row.is_measured_by_a_program()) {
             benches.clear();
         }
         for bench in &benches {
-            shelf.said(&command(bench))?;
+            outputs.output_of(&bench_command(bench))?;
         }
         for row in ROWS.iter().filter(|row| wanted(row.name)) {
-            lines.push(Line { name: row.name.into(), target: row.target, measured: shelf.measure(row)? });
+            lines.push(TableLine {
+                name: row.name.into(),
+                target: row.target,
+                measured: outputs.measure(row)?,
+            });
         }
         for bench in &benches {
-            let said = shelf.said(&command(bench))?;
-            let found = divan::medians(&said).into_iter().filter(|(name, _)| wanted(name) && !has_row(name));
-            let line = |(name, took)| Line { name: format!("`{name}`"), target: None, measured: Some(took) };
+            let output = outputs.output_of(&bench_command(bench))?;
+            let found = divan::medians(&output)
+                .into_iter()
+                .filter(|(name, _)| wanted(name) && !is_shown_by_a_row(name));
+            let line =
+                |(name, took)| TableLine { name: format!("`{name}`"), target: None, measured: Some(took) };
             lines.extend(found.map(line));
         }
         lines.extend(claude::lines(wanted));
-        say(table::plain(&lines));
+        print_line(table::format_text(&lines));
         if self.only.is_none() {
-            let page = table::page(&lines, &machine());
-            std::fs::write(tree::root().join(PAGE), page).with_context(|| format!("cannot write {PAGE}"))?;
+            let page = table::format_page(&lines, &machine_description());
+            std::fs::write(source_files::root().join(PAGE), page)
+                .with_context(|| format!("cannot write {PAGE}"))?;
         } else if self.update {
-            let path = tree::root().join(PAGE);
+            let path = source_files::root().join(PAGE);
             let page = std::fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
             let page =
-                table::updated(&page, &lines).map_err(|name| anyhow!("{PAGE} has no row \"{name}\""))?;
+                table::update_page(&page, &lines).map_err(|name| anyhow!("{PAGE} has no row \"{name}\""))?;
             std::fs::write(&path, page).with_context(|| format!("cannot write {PAGE}"))?;
         }
-        match lines.iter().filter(|line| line.misses()).count() {
+        match lines.iter().filter(|line| line.misses_target()).count() {
             0 => Ok(()),
             count => bail!("{count} of {} miss their target", lines.len()),
         }
@@ -83,34 +91,38 @@ impl Bench {
 }
 
 /// Returns whether a row already shows this bench.
-fn has_row(bench: &str) -> bool {
+fn is_shown_by_a_row(bench: &str) -> bool {
     ROWS.iter().any(|row| matches!(row.probe, rows::Probe::Divan(name) if name == bench))
 }
 
 /// The output of the programs. Each runs once, even if several rows read it.
 #[derive(Default)]
-struct Shelf(BTreeMap<Vec<String>, String>);
+struct ProgramOutputs(BTreeMap<Vec<String>, String>);
 
-impl Shelf {
-    fn said(&mut self, words: &[String]) -> anyhow::Result<String> {
-        if let Some(said) = self.0.get(words) {
-            return Ok(said.clone());
+impl ProgramOutputs {
+    fn output_of(&mut self, command: &[String]) -> anyhow::Result<String> {
+        if let Some(output) = self.0.get(command) {
+            return Ok(output.clone());
         }
-        let (program, rest) = words.split_first().context("a row names no program")?;
+        let (program, rest) = command.split_first().context("a row names no program")?;
         let rest: Vec<_> = rest.iter().map(String::as_str).collect();
         // Keeps both streams: some programs print their number to stdout, some to stderr.
-        let keep_all = |said: &str| vec![said.to_owned()];
-        let said = match Program::new(program, &rest).within(&tree::root()).counting(keep_all).run() {
-            Outcome::Passed(said) => said.concat(),
-            Outcome::Failed(_, said) => bail!("`{}` failed:\n{said}", words.join(" ")),
-            Outcome::NotRun(_, why) => bail!("`{}` did not run: {why}", words.join(" ")),
+        let keep_all = |output: &str| vec![output.to_owned()];
+        let output = match Program::new(program, &rest)
+            .in_folder(&source_files::root())
+            .with_summary(keep_all)
+            .run()
+        {
+            Outcome::Passed(output) => output.concat(),
+            Outcome::Failed(_, output) => bail!("`{}` failed:\n{output}", command.join(" ")),
+            Outcome::NotRun(_, why) => bail!("`{}` did not run: {why}", command.join(" ")),
         };
-        self.0.insert(words.to_vec(), said.clone());
-        Ok(said)
+        self.0.insert(command.to_vec(), output.clone());
+        Ok(output)
     }
 
     fn median(&self, bench: &str) -> Option<Amount> {
-        self.0.values().find_map(|said| divan::median(said, bench))
+        self.0.values().find_map(|output| divan::median(output, bench))
     }
 
     fn ratio(&self, bench: &str, other: &str) -> Option<Amount> {
@@ -119,13 +131,13 @@ impl Shelf {
 
     fn measure(&mut self, row: &Row) -> anyhow::Result<Option<Amount>> {
         match row.probe {
-            rows::Probe::Nothing => Ok(None),
+            rows::Probe::Unmeasured => Ok(None),
             rows::Probe::Divan(bench) => Ok(self.median(bench)),
             rows::Probe::Ratio(bench, other) => Ok(self.ratio(bench, other)),
             rows::Probe::Program(words, read) => {
                 let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-                let said = self.said(&words)?;
-                read(&said)
+                let output = self.output_of(&words)?;
+                read(&output)
                     .map(Some)
                     .with_context(|| format!("`{}` does not say {}", words.join(" "), row.name))
             }
@@ -135,12 +147,12 @@ impl Shelf {
 
 /// Returns the command for the bench `name`. It uses the whole workspace, so that all benches share
 /// one build.
-fn command(name: &str) -> Vec<String> {
+fn bench_command(name: &str) -> Vec<String> {
     ["cargo", "bench", "--quiet", "--workspace", "--bench", name].map(str::to_owned).to_vec()
 }
 
 /// Returns the name of every file directly in a `benches/` folder of a crate.
-fn benches(files: &[SourceFile]) -> Vec<String> {
+fn bench_names(files: &[SourceFile]) -> Vec<String> {
     let bench = |file: &SourceFile| {
         let (folder, rest) = file.path.split_once("/benches/")?;
         let name = rest.strip_suffix(".rs").filter(|name| !name.contains('/'))?;
@@ -150,9 +162,9 @@ fn benches(files: &[SourceFile]) -> Vec<String> {
 }
 
 /// Describes the machine, without which the numbers mean nothing.
-fn machine() -> String {
+fn machine_description() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let rustc = Program::new("rustc", &["--version"]).answer().unwrap_or_else(|| "an unknown rustc".into());
+    let rustc = Program::new("rustc", &["--version"]).stdout().unwrap_or_else(|| "an unknown rustc".into());
     let rustc = rustc.split(" (").next().unwrap_or_default().to_owned();
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -167,38 +179,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn benches_are_found_in_the_crates() {
+    fn benches_of_the_crates_are_found() {
         let files = [
             SourceFile::new("crates/journal/benches/fork.rs", ""),
             SourceFile::new("crates/journal/benches/fork/seed.rs", ""),
             SourceFile::new("crates/journal/src/benches.rs", ""),
         ];
-        assert_eq!(benches(&files), ["fork"]);
-        assert!(command("fork").join(" ").ends_with("--workspace --bench fork"));
+        assert_eq!(bench_names(&files), ["fork"]);
+        assert!(bench_command("fork").join(" ").ends_with("--workspace --bench fork"));
     }
 
     #[test]
-    fn a_program_is_run_once_for_all_rows_that_read_it() {
+    fn program_runs_once_for_all_its_rows() {
         let words = ["sh", "-c", "date +%N"].map(str::to_owned);
-        let mut shelf = Shelf::default();
-        assert_eq!(shelf.said(&words).unwrap(), shelf.said(&words).unwrap());
+        let mut shelf = ProgramOutputs::default();
+        assert_eq!(shelf.output_of(&words).unwrap(), shelf.output_of(&words).unwrap());
     }
 
     #[test]
-    fn a_program_that_fails_is_no_measure() {
+    fn failed_program_is_an_error() {
         let words = ["sh", "-c", "echo broken; exit 1"].map(str::to_owned);
-        assert!(Shelf::default().said(&words).unwrap_err().to_string().contains("broken"));
+        assert!(ProgramOutputs::default().output_of(&words).unwrap_err().to_string().contains("broken"));
     }
 
     #[test]
-    fn a_row_reads_its_number_out_of_what_its_program_says() {
+    fn row_reads_its_number_from_the_output() {
         let row = Row {
             name: "words",
             target: Some(amount::Target::AtMost(amount::count(3.0))),
-            probe: rows::Probe::Program(&["echo", "words: 2"], |said| {
-                rows::after(said, "words: ", amount::Unit::Count)
+            probe: rows::Probe::Program(&["echo", "words: 2"], |output| {
+                rows::number_after(output, "words: ", amount::Unit::Count)
             }),
         };
-        assert_eq!(Shelf::default().measure(&row).unwrap(), Some(amount::count(2.0)));
+        assert_eq!(ProgramOutputs::default().measure(&row).unwrap(), Some(amount::count(2.0)));
     }
 }

@@ -6,6 +6,6 @@ pub mod dist;
 pub mod out;
 pub mod requirements;
 pub mod screenshots;
+pub mod source_files;
 pub mod test;
 pub mod tidy;
-pub mod tree;

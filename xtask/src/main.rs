@@ -7,11 +7,11 @@ use clap::Parser;
 use xtask::bench::Bench;
 use xtask::bench::footprint::Footprint;
 use xtask::dist::Dist;
-use xtask::out::say;
+use xtask::out::print_line;
 use xtask::requirements::Requirements;
 use xtask::screenshots::Screenshots;
 use xtask::test::Test;
-use xtask::{tidy, tree};
+use xtask::{source_files, tidy};
 
 /// Tests, measures and tidies ollim-bot.
 #[derive(Parser, Debug)]
@@ -44,16 +44,16 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(format!("error: {error:#}"));
+            print_line(format!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }
 }
 
 fn run_tidy() -> anyhow::Result<()> {
-    let complaints = tidy::complaints(&tree::read()?);
+    let complaints = tidy::violations(&source_files::read_all()?);
     for complaint in &complaints {
-        say(complaint.to_string());
+        print_line(complaint.to_string());
     }
     match complaints.len() {
         0 => Ok(()),

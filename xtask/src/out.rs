@@ -3,16 +3,16 @@
 use std::io::Write;
 
 /// Prints a line. A closed pipe is ignored.
-pub fn say(line: impl AsRef<str>) {
-    write(&format!("{}\n", line.as_ref()));
+pub fn print_line(line: impl AsRef<str>) {
+    write_stdout(&format!("{}\n", line.as_ref()));
 }
 
 /// Prints the beginning of a line.
-pub fn begin(words: impl AsRef<str>) {
-    write(words.as_ref());
+pub fn print_partial(words: impl AsRef<str>) {
+    write_stdout(words.as_ref());
 }
 
-fn write(text: &str) {
+fn write_stdout(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

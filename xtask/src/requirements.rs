@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use crate::out::say;
-use crate::tree::{self, SourceFile};
+use crate::out::print_line;
+use crate::source_files::{self, SourceFile};
 
 pub mod catalogue;
+pub mod formatting;
 pub mod mention;
-pub mod show;
 
 use catalogue::Catalogue;
 use mention::Mention;
 
 /// The path of the list.
-pub const LIST: &str = "docs/requirements.txt";
+pub const LIST_PATH: &str = "docs/requirements.txt";
 
 /// Shows which requirements have a test.
 #[derive(Args, Debug)]
@@ -46,11 +46,11 @@ pub struct Coverage {
 
 impl Coverage {
     /// Compares the tests in `files` with the list.
-    pub fn of(catalogue: Catalogue, files: &[SourceFile]) -> Self {
+    pub fn compute(catalogue: Catalogue, files: &[SourceFile]) -> Self {
         let mut tests: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut unknown = Vec::new();
-        for mention in files.iter().flat_map(mention::in_file) {
-            if catalogue.has(&mention.id) {
+        for mention in files.iter().flat_map(mention::find_in_file) {
+            if catalogue.contains(&mention.id) {
                 tests.entry(mention.id).or_default().insert(mention.test);
             } else {
                 unknown.push(mention);
@@ -60,11 +60,13 @@ impl Coverage {
     }
 
     /// Returns the coverage of this repository.
-    pub fn here() -> anyhow::Result<Self> {
-        let files = tree::read()?;
-        let list =
-            files.iter().find(|file| file.path == LIST).with_context(|| format!("{LIST} is missing"))?;
-        Ok(Self::of(Catalogue::parse(&list.text)?, &files))
+    pub fn of_repository() -> anyhow::Result<Self> {
+        let files = source_files::read_all()?;
+        let list = files
+            .iter()
+            .find(|file| file.path == LIST_PATH)
+            .with_context(|| format!("{LIST_PATH} is missing"))?;
+        Ok(Self::compute(Catalogue::parse(&list.text)?, &files))
     }
 
     /// Returns one line for each unknown id.
@@ -78,17 +80,17 @@ impl Coverage {
 impl Requirements {
     /// Prints the requested output; fails if a test names an unknown id.
     pub fn run(&self) -> anyhow::Result<()> {
-        let mut coverage = Coverage::here()?;
+        let mut coverage = Coverage::of_repository()?;
         if let Some(letters) = &self.section {
-            coverage.catalogue = coverage.catalogue.only(letters)?;
+            coverage.catalogue = coverage.catalogue.section_only(letters)?;
         }
         let text = match (self.json, self.missing, &self.section) {
-            (true, _, _) => show::json(&coverage)?,
-            (false, true, _) => show::missing(&coverage),
-            (false, false, Some(_)) => show::section(&coverage),
-            (false, false, None) => show::table(&coverage),
+            (true, _, _) => formatting::format_json(&coverage)?,
+            (false, true, _) => formatting::format_missing(&coverage),
+            (false, false, Some(_)) => formatting::format_section(&coverage),
+            (false, false, None) => formatting::format_table(&coverage),
         };
-        say(text.trim_end());
+        print_line(text.trim_end());
         let complaints = coverage.complaints();
         if !complaints.is_empty() {
             bail!("tests name ids that do not exist:\n  {}", complaints.join("\n  "));
@@ -105,18 +107,18 @@ mod tests {
         let catalogue =
             Catalogue::parse("[behaviour]\nSE 1-4 Sessions\n[reliability]\nA 1,1b Time\n").unwrap();
         let text = [doc, "#[test]", "fn it_holds() {}"].join("\n");
-        Coverage::of(catalogue, &[SourceFile::new("crates/x/src/a.rs", text)])
+        Coverage::compute(catalogue, &[SourceFile::new("crates/x/src/a.rs", text)])
     }
 
     #[test]
-    fn what_a_test_names_is_covered() {
+    fn ids_named_by_a_test_are_covered() {
         let coverage = coverage("/// SE-1..SE-3, A1b: all of it.");
         assert_eq!(coverage.tests.keys().collect::<Vec<_>>(), ["A1b", "SE-1", "SE-2", "SE-3"]);
         assert_eq!(coverage.complaints(), [""; 0]);
     }
 
     #[test]
-    fn an_id_that_does_not_exist_is_an_error() {
+    fn unknown_id_is_an_error() {
         let coverage = coverage("/// SE-4, SE-5: one too many.");
         assert_eq!(
             coverage.complaints(),
@@ -125,8 +127,8 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_this_repository_is_whole() {
-        let coverage = Coverage::here().unwrap();
+    fn list_of_this_repository_is_complete() {
+        let coverage = Coverage::of_repository().unwrap();
         let count =
             |group| coverage.catalogue.sections().filter(|s| s.group == group).map(|s| s.ids.len()).sum();
         let counts: (usize, usize) = (count("behaviour"), count("reliability"));

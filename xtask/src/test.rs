@@ -8,14 +8,14 @@ use std::path::Path;
 use anyhow::bail;
 use clap::Args;
 
-use crate::out::say;
-use crate::tree;
+use crate::out::print_line;
+use crate::source_files;
 
 pub mod browser;
 pub mod checkout;
 pub mod claude;
 pub mod dependencies;
-pub mod failed;
+pub mod failures;
 pub mod foreign;
 pub mod litestream;
 pub mod machine;
@@ -24,7 +24,7 @@ pub mod radicale;
 pub mod report;
 pub mod step;
 
-use checkout::Checkout;
+use checkout::CheckoutState;
 use machine::Machine;
 use report::Report;
 use step::{Outcome, Program};
@@ -43,12 +43,12 @@ pub struct Test {
 impl Test {
     /// Runs all steps; fails if one failed or could not run.
     pub fn run(&self) -> anyhow::Result<()> {
-        let root = tree::root();
-        let length = if self.long { Length::Long } else { Length::Usual };
-        check_names(&self.only, &names(&root, length), &names(&root, Length::Long))?;
-        let mut report = Report::of(self.only.clone());
-        steps(&mut report, &root, length);
-        say(report.summary());
+        let root = source_files::root();
+        let length = if self.long { TestScope::Long } else { TestScope::Default };
+        check_names(&self.only, &step_names(&root, length), &step_names(&root, TestScope::Long))?;
+        let mut report = Report::of_steps(self.only.clone());
+        run_steps(&mut report, &root, length);
+        print_line(report.summary());
         match report.failures() {
             0 => Ok(()),
             1 => bail!("one step did not pass"),
@@ -58,43 +58,43 @@ impl Test {
 }
 
 /// Runs all steps in order.
-fn steps(report: &mut Report, root: &Path, length: Length) {
-    let checkout = Checkout::look(root);
-    report.step("toolchain", || toolchain(root));
-    report.step("format", || cargo(root, &["fmt", "--all", "--check"]).run());
+fn run_steps(report: &mut Report, root: &Path, length: TestScope) {
+    let checkout = CheckoutState::read(root);
+    report.step("toolchain", || ensure_toolchain(root));
+    report.step("format", || cargo_command(root, &["fmt", "--all", "--check"]).run());
     report.step("lints", || {
-        cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()
+        cargo_command(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()
     });
-    report.step("build", || cargo(root, &["build", "--workspace", "--bins"]).run());
-    report.step("tmux", tmux);
-    report.step("dovecot", dovecot);
-    report.step("strace", strace);
-    report.step("ssh-keygen", ssh_keygen);
-    report.step("tests", || tests(root, length));
-    report.step("doc tests", || doc_tests(root));
-    report.step("documentation", || documentation(root));
-    browser::steps(report, root);
-    claude::steps(report, root);
-    radicale::steps(report, root, length);
-    mcp::steps(report, root);
-    if length == Length::Long {
-        foreign::steps(report, root);
-        litestream::steps(report, root);
+    report.step("build", || cargo_command(root, &["build", "--workspace", "--bins"]).run());
+    report.step("tmux", ensure_tmux);
+    report.step("dovecot", ensure_dovecot);
+    report.step("strace", ensure_strace);
+    report.step("ssh-keygen", ensure_ssh_keygen);
+    report.step("tests", || run_tests(root, length));
+    report.step("doc tests", || run_doc_tests(root));
+    report.step("documentation", || check_documentation(root));
+    browser::run_steps(report, root);
+    claude::run_steps(report, root);
+    radicale::run_steps(report, root, length);
+    mcp::run_steps(report, root);
+    if length == TestScope::Long {
+        foreign::run_steps(report, root);
+        litestream::run_steps(report, root);
     }
-    dependencies::steps(report, root);
-    report.step("clean checkout", || checkout.compare(&Checkout::look(root)));
+    dependencies::run_steps(report, root);
+    report.step("clean checkout", || checkout.compare(&CheckoutState::read(root)));
 }
 
 /// Returns the names of all steps of a run, in order.
-fn names(root: &Path, length: Length) -> Vec<String> {
-    let mut report = Report::listing();
-    steps(&mut report, root, length);
+fn step_names(root: &Path, length: TestScope) -> Vec<String> {
+    let mut report = Report::list_only();
+    run_steps(&mut report, root, length);
     report.names()
 }
 
 /// Fails with the list of steps if one of the `wanted` names is not a step of this run.
-fn check_names(wanted: &[String], usual: &[String], all: &[String]) -> anyhow::Result<()> {
-    let Some(name) = wanted.iter().find(|name| !usual.contains(name)) else { return Ok(()) };
+fn check_names(wanted: &[String], available: &[String], all: &[String]) -> anyhow::Result<()> {
+    let Some(name) = wanted.iter().find(|name| !available.contains(name)) else { return Ok(()) };
     if all.contains(name) {
         bail!("the step \"{name}\" runs only with --long");
     }
@@ -104,32 +104,32 @@ fn check_names(wanted: &[String], usual: &[String], all: &[String]) -> anyhow::R
 
 /// The amount of testing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
+pub enum TestScope {
     /// The tests of every run.
-    Usual,
+    Default,
     /// Also the slow tests.
     Long,
 }
 
-fn cargo(root: &Path, words: &[&str]) -> Program {
-    Program::new("cargo", words).within(root)
+fn cargo_command(root: &Path, words: &[&str]) -> Program {
+    Program::new("cargo", words).in_folder(root)
 }
 
 /// A minimal toolchain has neither the formatter nor the lints.
-fn toolchain(root: &Path) -> Outcome {
+fn ensure_toolchain(root: &Path) -> Outcome {
     if Machine.has("cargo", &["fmt", "--version"]) && Machine.has("cargo", &["clippy", "--version"]) {
         return Outcome::Passed(Vec::new());
     }
-    Program::new("rustup", &["component", "add", "rustfmt", "clippy"]).within(root).run()
+    Program::new("rustup", &["component", "add", "rustfmt", "clippy"]).in_folder(root).run()
 }
 
 /// The terminal UI is tested in tmux.
-fn tmux() -> Outcome {
+fn ensure_tmux() -> Outcome {
     if Machine.has("tmux", &["-V"]) { Outcome::Passed(Vec::new()) } else { Machine.install(&["tmux"]) }
 }
 
 /// Signed versions are tested with real keys. ssh-keygen has no version option.
-fn ssh_keygen() -> Outcome {
+fn ensure_ssh_keygen() -> Outcome {
     if Machine.has("sh", &["-c", "command -v ssh-keygen"]) {
         Outcome::Passed(Vec::new())
     } else {
@@ -138,12 +138,12 @@ fn ssh_keygen() -> Outcome {
 }
 
 /// File modes are tested with strace.
-fn strace() -> Outcome {
+fn ensure_strace() -> Outcome {
     if Machine.has("strace", &["-V"]) { Outcome::Passed(Vec::new()) } else { Machine.install(&["strace"]) }
 }
 
 /// Mail is tested with a real server. Dovecot is not on the PATH, and IMAP is a package of its own.
-fn dovecot() -> Outcome {
+fn ensure_dovecot() -> Outcome {
     let is_there = |path: &str| Machine.has("test", &["-x", path]);
     if is_there("/usr/sbin/dovecot") && is_there("/usr/lib/dovecot/imap") {
         Outcome::Passed(Vec::new())
@@ -152,18 +152,18 @@ fn dovecot() -> Outcome {
     }
 }
 
-fn tests(root: &Path, length: Length) -> Outcome {
+fn run_tests(root: &Path, length: TestScope) -> Outcome {
     if !Machine.has("cargo", &["nextest", "--version"]) {
-        if length == Length::Usual {
-            return plain_tests(root);
+        if length == TestScope::Default {
+            return run_tests_without_nextest(root);
         }
-        let installed = cargo(root, &["install", "cargo-nextest", "--locked"]).run();
+        let installed = cargo_command(root, &["install", "cargo-nextest", "--locked"]).run();
         if !installed.passed() {
             return installed;
         }
     }
     let mut words = vec!["nextest", "run", "--workspace", "--no-fail-fast", "--color", "never"];
-    if length == Length::Long {
+    if length == TestScope::Long {
         // The real claude program, Radicale and Litestream have their own steps, which install them
         // first.
         words.extend([
@@ -173,45 +173,48 @@ fn tests(root: &Path, length: Length) -> Outcome {
             "not binary(claude) and not test(/::claude$/) and not binary(radicale) and not binary(litestream)",
         ]);
     }
-    cargo(root, &words).counting(report::nextest).run()
+    cargo_command(root, &words).with_summary(report::nextest_summary).run()
 }
 
 /// Without nextest the test binaries run one after another, which is slower.
-fn plain_tests(root: &Path) -> Outcome {
+fn run_tests_without_nextest(root: &Path) -> Outcome {
     let words = ["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast", "--color", "never"];
-    cargo(root, &words).counting(report::libtest).run()
+    cargo_command(root, &words).with_summary(report::libtest_summary).run()
 }
 
-fn doc_tests(root: &Path) -> Outcome {
+fn run_doc_tests(root: &Path) -> Outcome {
     let words = ["test", "--workspace", "--doc", "--no-fail-fast", "--color", "never"];
-    cargo(root, &words).counting(report::libtest).run()
+    cargo_command(root, &words).with_summary(report::libtest_summary).run()
 }
 
-fn documentation(root: &Path) -> Outcome {
-    cargo(root, &["doc", "--workspace", "--no-deps", "--document-private-items"])
-        .with("RUSTDOCFLAGS", "-D rustdoc::broken_intra_doc_links -D rustdoc::invalid_rust_codeblocks")
+fn check_documentation(root: &Path) -> Outcome {
+    cargo_command(root, &["doc", "--workspace", "--no-deps", "--document-private-items"])
+        .with_variable(
+            "RUSTDOCFLAGS",
+            "-D rustdoc::broken_intra_doc_links -D rustdoc::invalid_rust_codeblocks",
+        )
         .run()
 }
 
 #[cfg(test)]
-mod tests {
+mod run_tests {
     use super::*;
 
-    fn check(wanted: &[&str], length: Length) -> Result<(), String> {
-        let root = tree::root();
+    fn check(wanted: &[&str], length: TestScope) -> Result<(), String> {
+        let root = source_files::root();
         let wanted: Vec<String> = wanted.iter().map(|name| String::from(*name)).collect();
-        let checked = check_names(&wanted, &names(&root, length), &names(&root, Length::Long));
+        let checked = check_names(&wanted, &step_names(&root, length), &step_names(&root, TestScope::Long));
         checked.map_err(|error| error.to_string())
     }
 
     #[test]
-    fn a_step_is_chosen_by_its_name_and_an_unknown_name_lists_all_steps() {
-        assert_eq!(check(&[], Length::Usual), Ok(()));
-        assert_eq!(check(&["tests", "radicale tests", "clean checkout"], Length::Usual), Ok(()));
-        assert_eq!(check(&["foreign tests"], Length::Long), Ok(()));
+    fn unknown_step_name_lists_all_steps() {
+        assert_eq!(check(&[], TestScope::Default), Ok(()));
+        assert_eq!(check(&["tests", "radicale tests", "clean checkout"], TestScope::Default), Ok(()));
+        assert_eq!(check(&["foreign tests"], TestScope::Long), Ok(()));
         let only_long = "the step \"foreign tests\" runs only with --long".to_owned();
-        assert_eq!(check(&["tests", "foreign tests"], Length::Usual), Err(only_long));
-        let unknown = check(&["tests", "foreign"], Length::Usual).unwrap_err();
+        assert_eq!(check(&["tests", "foreign tests"], TestScope::Default), Err(only_long));
+        let unknown = check(&["tests", "foreign"], TestScope::Default).unwrap_err();
         assert!(
             unknown.starts_with("there is no step \"foreign\". The steps are: \"toolchain\", "),
             "{unknown}"

@@ -3,23 +3,23 @@
 use std::process::Command;
 
 use xtask::dist::archive::Entry;
-use xtask::dist::{SUMS, deb};
-use xtask::tree;
+use xtask::dist::{CHECKSUMS_FILE, deb};
+use xtask::source_files;
 
-fn paths(package: &deb::Package) -> Vec<(&str, u32)> {
+fn paths(package: &deb::ParsedPackage) -> Vec<(&str, u32)> {
     package.files.iter().map(|file| (file.path.as_str(), file.mode)).collect()
 }
 
-fn about() -> deb::About {
-    deb::About { version: "1.2.3".into(), glibc: "2.34".into(), made: 1_794_816_000 }
+fn package_info() -> deb::PackageInfo {
+    deb::PackageInfo { version: "1.2.3".into(), glibc: "2.34".into(), timestamp: 1_794_816_000 }
 }
 
 #[test]
-fn a_package_holds_the_program_its_unit_and_its_licences() {
-    let mut entries = deb::documents(&tree::root()).unwrap();
+fn package_has_program_unit_and_licences() {
+    let mut entries = deb::additional_files(&source_files::root()).unwrap();
     entries.push(Entry::program("usr/bin/ollim-bot", b"program".to_vec()));
-    let packed = deb::pack(&about(), &entries).unwrap();
-    assert_eq!(packed, deb::pack(&about(), &entries).unwrap(), "the same sources make the same bytes");
+    let packed = deb::pack(&package_info(), &entries).unwrap();
+    assert_eq!(packed, deb::pack(&package_info(), &entries).unwrap(), "the same sources make the same bytes");
     let package = deb::read(&packed).unwrap();
     assert_eq!(
         paths(&package),
@@ -36,21 +36,21 @@ fn a_package_holds_the_program_its_unit_and_its_licences() {
     let text = |nth: usize| String::from_utf8(package.files[nth].bytes.clone()).unwrap();
     assert!(text(0).contains("ExecStart=/usr/bin/ollim-bot run --no-chat"), "{}", text(0));
     assert!(text(1).contains("Permission is hereby granted"), "{}", text(1));
-    let changes = String::from_utf8(deb::unpacked(&package.files[2].bytes).unwrap()).unwrap();
+    let changes = String::from_utf8(deb::gunzip(&package.files[2].bytes).unwrap()).unwrap();
     assert!(changes.contains("## Unreleased"), "{changes}");
 }
 
 #[test]
-fn a_damaged_package_is_refused() {
-    let whole = deb::pack(&about(), &[Entry::file("usr/a", "words")]).unwrap();
+fn damaged_package_is_refused() {
+    let whole = deb::pack(&package_info(), &[Entry::file("usr/a", "words")]).unwrap();
     assert!(deb::read(&whole[..whole.len() / 2]).is_err());
     assert!(deb::read(b"words").is_err());
 }
 
 /// The container is built with the Rust version of the workspace and existing files.
 #[test]
-fn the_container_is_built_from_what_is_here() {
-    let read = |path: &str| std::fs::read_to_string(tree::root().join(path)).unwrap();
+fn container_uses_existing_files_and_the_rust_version() {
+    let read = |path: &str| std::fs::read_to_string(source_files::root().join(path)).unwrap();
     let container = read("Containerfile");
     let manifest = read("Cargo.toml");
     let rust =
@@ -63,18 +63,18 @@ fn the_container_is_built_from_what_is_here() {
 /// All artifacts are built, and Debian's tools can read the package.
 #[test]
 #[ignore = "two release builds take a quarter of an hour"]
-fn what_is_built_can_be_installed() {
+fn built_artifacts_can_be_installed() {
     let out = std::env::temp_dir().join(format!("ollim-dist-test-{}", std::process::id()));
     let cargo = env!("CARGO");
     let built = Command::new(cargo)
         .args(["xtask", "dist", "--out"])
         .arg(&out)
-        .current_dir(tree::root())
+        .current_dir(source_files::root())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&built.stdout).into_owned();
-    assert!(built.status.success(), "{said}{}", String::from_utf8_lossy(&built.stderr));
-    assert_eq!(said.matches("finds a host by its name: yes").count(), 2, "{said}");
+    let text = String::from_utf8_lossy(&built.stdout).into_owned();
+    assert!(built.status.success(), "{text}{}", String::from_utf8_lossy(&built.stderr));
+    assert_eq!(text.matches("finds a host by its name: yes").count(), 2, "{text}");
     let version = env!("CARGO_PKG_VERSION");
     let name = format!("ollim-bot_{version}_amd64.deb");
     let package = deb::read(&std::fs::read(out.join(&name)).unwrap()).unwrap();
@@ -87,8 +87,11 @@ fn what_is_built_can_be_installed() {
             paths(&package)
         );
     }
-    let checked =
-        Command::new("sha256sum").args(["--check", "--strict", SUMS]).current_dir(&out).output().unwrap();
+    let checked = Command::new("sha256sum")
+        .args(["--check", "--strict", CHECKSUMS_FILE])
+        .current_dir(&out)
+        .output()
+        .unwrap();
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
     let listed = Command::new("dpkg-deb").arg("--contents").arg(out.join(&name)).output().unwrap();
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();

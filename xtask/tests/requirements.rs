@@ -3,7 +3,7 @@
 use xtask::requirements::Coverage;
 
 #[test]
-fn no_test_names_a_requirement_that_does_not_exist() {
-    let coverage = Coverage::here().unwrap();
+fn tests_name_only_existing_requirements() {
+    let coverage = Coverage::of_repository().unwrap();
     assert_eq!(coverage.complaints(), [""; 0]);
 }

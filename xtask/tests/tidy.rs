@@ -1,11 +1,11 @@
 //! The style rules, applied to this repository.
 
+use xtask::source_files;
 use xtask::tidy::{self, RULES};
-use xtask::tree;
 
 #[test]
-fn the_repository_keeps_every_rule_of_the_house() {
-    let files = tree::read().unwrap();
+fn repository_follows_all_style_rules() {
+    let files = source_files::read_all().unwrap();
     let mut broken = String::new();
     for (sentence, rule) in RULES {
         for complaint in rule(&files) {
@@ -16,15 +16,15 @@ fn the_repository_keeps_every_rule_of_the_house() {
 }
 
 #[test]
-fn the_rules_look_at_real_files() {
-    let files = tree::read().unwrap();
+fn rules_read_the_files_of_the_repository() {
+    let files = source_files::read_all().unwrap();
     for path in ["Cargo.toml", "crates/domain/src/lib.rs", "xtask/tests/tidy.rs"] {
         assert!(files.iter().any(|file| file.path == path), "{path} was not looked at");
     }
 }
 
 #[test]
-fn a_repository_that_breaks_several_rules_hears_of_each() {
-    let bad = tree::SourceFile::new("crates/x/src/utils.rs", "#![allow(unused)]\nfn f() {}\n");
-    assert_eq!(tidy::complaints(&[bad]).len(), 3);
+fn all_violations_are_reported() {
+    let bad = source_files::SourceFile::new("crates/x/src/utils.rs", "#![allow(unused)]\nfn f() {}\n");
+    assert_eq!(tidy::violations(&[bad]).len(), 3);
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accounts::calendar::{Calendar, LocalCalendar};
-use accounts::shelf::{Exchange, Shelf};
+use accounts::file_store::{FileStore, ReplaceOutcome};
 use divan::{Bencher, black_box};
 use engine::ports::Clock;
 use futures_util::FutureExt;
@@ -19,26 +19,26 @@ fn main() {
 }
 
 /// A file in memory, so that the disk is not measured.
-struct Memory(Vec<u8>);
+struct MemoryStore(Vec<u8>);
 
-impl Shelf for Memory {
+impl FileStore for MemoryStore {
     fn read(&self, _: &Path, _: usize) -> io::Result<Option<Vec<u8>>> {
         Ok(Some(self.0.clone()))
     }
 
-    fn exchange(&self, _: &Path, _: Option<&[u8]>, _: &[u8]) -> io::Result<Exchange> {
-        Ok(Exchange::Done)
+    fn replace_if_unchanged(&self, _: &Path, _: Option<&[u8]>, _: &[u8]) -> io::Result<ReplaceOutcome> {
+        Ok(ReplaceOutcome::Replaced)
     }
 }
 
-struct Noon;
+struct FixedClock;
 
-impl Clock for Noon {
+impl Clock for FixedClock {
     fn now(&self) -> Zoned {
         "2026-11-16T12:00[Europe/Berlin]".parse().unwrap()
     }
 
-    fn boot(&self) -> Duration {
+    fn since_boot(&self) -> Duration {
         Duration::ZERO
     }
 }
@@ -71,7 +71,7 @@ fn event(n: usize) -> String {
 fn calendar(events: usize) -> LocalCalendar {
     let inside: String = (0..events).map(event).collect();
     let text = format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n{inside}END:VCALENDAR\r\n");
-    LocalCalendar::new(Arc::new(Memory(text.into_bytes())), "calendar.ics".into(), Arc::new(Noon))
+    LocalCalendar::new(Arc::new(MemoryStore(text.into_bytes())), "calendar.ics".into(), Arc::new(FixedClock))
 }
 
 fn look(bencher: Bencher, events: usize, until: &str) {
@@ -79,8 +79,8 @@ fn look(bencher: Bencher, events: usize, until: &str) {
     let (from, until): (Zoned, Zoned) =
         ("2026-11-16T00:00[Europe/Berlin]".parse().unwrap(), until.parse().unwrap());
     bencher.bench_local(|| {
-        let look = calendar.look(from.clone(), until.clone()).now_or_never().unwrap().unwrap();
-        assert!(look.left_out.is_empty() && !look.events.is_empty());
+        let look = calendar.query(from.clone(), until.clone()).now_or_never().unwrap().unwrap();
+        assert!(look.problems.is_empty() && !look.events.is_empty());
         black_box(look.events.len())
     });
 }

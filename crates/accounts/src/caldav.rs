@@ -4,9 +4,9 @@
 //! follows a redirect to another host. Responses are bounded and not trusted more than a file.
 
 mod calendar;
+mod client;
 mod collection;
 mod discovery;
-mod door;
 pub(crate) mod multistatus;
 mod requests;
 mod tasks;
@@ -20,11 +20,11 @@ pub use tasks::CalDavTasks;
 
 /// The server and the account on it.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct CalDavSettings {
     /// The URL of the server, or of a calendar on it.
     pub url: String,
     pub user: String,
-    pub password: Secret,
+    pub password: PasswordSource,
     /// The name of the calendar or list; without it the first one is used.
     pub name: Option<String>,
     pub limits: Limits,
@@ -34,32 +34,32 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The timeout of a request.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// The maximum size of a response in bytes.
-    pub biggest: usize,
+    pub max_response_bytes: usize,
 }
 
 impl Limits {
     /// The limits used in production.
-    pub const HOUSE: Self = Self { patience: Duration::from_secs(30), biggest: 8_000_000 };
+    pub const DEFAULT: Self = Self { timeout: Duration::from_secs(30), max_response_bytes: 8_000_000 };
 }
 
 /// A secret that is looked up on each use, so a new one needs no restart, and is never printed.
 #[derive(Clone)]
-pub struct Secret(Arc<dyn Fn() -> String + Send + Sync>);
+pub struct PasswordSource(Arc<dyn Fn() -> String + Send + Sync>);
 
-impl Secret {
+impl PasswordSource {
     /// Creates a secret that `source` returns.
-    pub fn kept_by(source: impl Fn() -> String + Send + Sync + 'static) -> Self {
+    pub fn from_fn(source: impl Fn() -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(source))
     }
 
-    fn told(&self) -> String {
+    fn load(&self) -> String {
         (self.0)()
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for PasswordSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }

@@ -9,14 +9,14 @@ use jiff::civil::Date;
 
 pub use local::LocalCalendar;
 
-use crate::Trouble;
+use crate::AccountError;
 
 /// One event, or one occurrence of a recurring event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The id in its calendar; every occurrence has its own.
     pub id: String,
-    pub when: When,
+    pub when: EventTime,
     /// The title; may be blank.
     pub summary: String,
     pub details: Details,
@@ -36,7 +36,7 @@ pub struct Details {
 
 /// The time of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum EventTime {
     /// Start and end.
     Timed(Zoned, Zoned),
     /// Whole days: the first, and the day after the last.
@@ -45,7 +45,7 @@ pub enum When {
 
 /// A new event, or the changes of an existing one; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct EventChange {
     pub summary: Option<String>,
     pub start: Option<Zoned>,
     pub end: Option<Zoned>,
@@ -54,39 +54,39 @@ pub struct Change {
 
 /// The result of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct EventQueryResult {
     /// The events, ordered by start.
     pub events: Vec<Event>,
     /// A sentence for each event that could not be read completely.
-    pub left_out: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 /// A calendar.
 pub trait Calendar: Send + Sync {
     /// Returns the events that begin or continue between `from` (inclusive) and `until`
     /// (exclusive), with every occurrence of recurring ones, ordered by start.
-    fn between(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<Vec<Event>, Trouble>>;
+    fn events_between(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<Vec<Event>, AccountError>>;
 
     /// Like [`Calendar::events_between`], with the problems of unreadable events.
-    fn look(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<Look, Trouble>> {
-        self.between(from, until)
-            .map(|found| found.map(|events| Look { events, left_out: Vec::new() }))
+    fn query(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<EventQueryResult, AccountError>> {
+        self.events_between(from, until)
+            .map(|found| found.map(|events| EventQueryResult { events, problems: Vec::new() }))
             .boxed()
     }
 
-    fn show<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, Trouble>>;
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, AccountError>>;
 
     /// Adds an event and returns it as stored.
-    fn add(&self, new: Change) -> BoxFuture<'_, Result<Event, Trouble>>;
+    fn add(&self, new: EventChange) -> BoxFuture<'_, Result<Event, AccountError>>;
 
     /// Changes an event and returns it.
-    fn update<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Event, Trouble>>;
+    fn update<'a>(&'a self, id: &'a str, change: EventChange) -> BoxFuture<'a, Result<Event, AccountError>>;
 
     /// Deletes an event and returns its last state.
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, Trouble>>;
+    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, AccountError>>;
 }
 
 /// The error for an unknown event.
-pub(crate) fn missing(id: &str) -> Trouble {
-    Trouble::Missing(format!("there is no event `{id}`. `ollim-bot cal upcoming` shows their ids."))
+pub(crate) fn unknown_event(id: &str) -> AccountError {
+    AccountError::NotFound(format!("there is no event `{id}`. `ollim-bot cal upcoming` shows their ids."))
 }

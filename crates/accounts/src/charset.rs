@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-pub(crate) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),

@@ -1,16 +1,16 @@
 //! Google: one account for tasks, calendar and mail, with a token that the user granted.
 
-mod access;
-mod addresses;
+mod access_token;
+mod api_error;
+mod api_request;
 mod calendar;
-mod call;
+mod endpoints;
 mod files;
 mod gmail;
-mod refusal;
+mod responses;
 mod services;
 mod sign_in;
 mod tasks;
-mod wire;
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,39 +19,44 @@ use std::time::Duration;
 use engine::ports::Clock;
 use reqwest::Client;
 
-use crate::Trouble;
+use crate::AccountError;
 
-pub use access::not_granted;
-pub use addresses::{Addresses, BadBase};
-pub use files::{Connection, File, Keep, Withdrawal};
-pub use services::{Service, sentence};
-pub use sign_in::{Ended, PATIENCE, Paste, Pasted, SignIn, TEST_USER};
+pub use access_token::not_granted;
+pub use endpoints::{Endpoints, InvalidFakeUrl};
+pub use files::{ConnectionState, GoogleFile, GoogleFileStore, Revocation};
+pub use services::{Service, join_names};
+pub use sign_in::{PasteInput, PasteOutcome, SIGN_IN_TIMEOUT, SignIn, SignInOutcome, TEST_USER_HINT};
 
 /// The connect timeout.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The timeout of a request.
-const ANSWER: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The user's Google account.
 #[derive(Clone)]
 pub struct Google {
     client: Client,
-    addresses: Addresses,
-    keep: Arc<dyn Keep>,
+    endpoints: Endpoints,
+    store: Arc<dyn GoogleFileStore>,
     clock: Arc<dyn Clock>,
 }
 
 impl Google {
     /// Creates the account whose files are in `store`, without a request.
-    pub fn new(addresses: Addresses, keep: Arc<dyn Keep>, clock: Arc<dyn Clock>) -> Result<Self, Trouble> {
-        let client =
-            ::wire::client(&addresses.token, |builder| builder.connect_timeout(CONNECT).timeout(ANSWER));
-        Ok(Self { client: client.map_err(Trouble::Away)?, addresses, keep, clock })
+    pub fn new(
+        endpoints: Endpoints,
+        store: Arc<dyn GoogleFileStore>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, AccountError> {
+        let client = ::wire::build_client(&endpoints.token, |builder| {
+            builder.connect_timeout(CONNECT_TIMEOUT).timeout(REQUEST_TIMEOUT)
+        });
+        Ok(Self { client: client.map_err(AccountError::Unavailable)?, endpoints, store, clock })
     }
 }
 
 impl fmt::Debug for Google {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Google").field("addresses", &self.addresses).finish_non_exhaustive()
+        f.debug_struct("Google").field("addresses", &self.endpoints).finish_non_exhaustive()
     }
 }

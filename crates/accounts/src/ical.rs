@@ -4,27 +4,27 @@
 //! what they do not know, and expand hostile rules without limit. Here a file stays as its bytes, a
 //! change replaces only the affected lines, and every query has a budget.
 
-mod block;
 mod budget;
 mod change;
+mod component;
+mod document;
 mod entry;
-mod expand;
-mod id;
+mod event_id;
+mod expansion;
 mod line;
-mod look;
 mod moment;
+mod query;
 mod rule;
-mod sheet;
 mod text;
-mod timezone;
+mod time_zones;
 mod todo;
-mod zone;
+mod vtimezone;
 
 pub(crate) use budget::Budget;
-pub(crate) use change::{Stamp, add, delete, empty, update};
-pub(crate) use id::series_of;
-pub(crate) use look::{find, look, sort};
-pub(crate) use sheet::{Kind, Sheet};
+pub(crate) use change::{ChangeContext, add_event, delete_event, empty_calendar, update_event};
+pub(crate) use document::{CalendarDocument, ComponentKind};
+pub(crate) use event_id::series_id;
+pub(crate) use query::{events_between, find_event, sort_events};
 pub(crate) use todo::{Todo, add_todo};
 
 #[cfg(test)]

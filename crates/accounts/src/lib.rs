@@ -5,14 +5,14 @@
 pub mod caldav;
 pub mod calendar;
 mod charset;
-mod dice;
+mod error;
+pub mod file_store;
 pub mod fuzz;
 pub mod google;
 mod ical;
 pub mod mail;
-pub mod shelf;
+mod random;
 pub mod tasks;
-mod trouble;
 
-pub use trouble::Trouble;
+pub use error::AccountError;
 pub use wire::Secret;

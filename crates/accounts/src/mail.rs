@@ -3,18 +3,18 @@
 pub(crate) mod charset;
 mod html;
 pub mod imap;
-pub(crate) mod legible;
 pub(crate) mod mime;
-mod transfer;
+pub(crate) mod sanitized_text;
+mod transfer_encoding;
 
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 
-use crate::Trouble;
+use crate::AccountError;
 
 /// A message in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heading {
+pub struct MessageSummary {
     /// The id in the mailbox.
     pub id: String,
     /// The time of arrival.
@@ -27,7 +27,7 @@ pub struct Heading {
 
 /// The content of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
+pub struct MailMessage {
     /// The sender's name and address.
     pub from: String,
     pub to: String,
@@ -40,7 +40,7 @@ pub struct Letter {
 
 /// A folder or label.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Label {
+pub struct MailboxLabel {
     pub id: String,
     /// The display name.
     pub name: String,
@@ -49,14 +49,18 @@ pub struct Label {
 /// A mailbox, read-only.
 pub trait Mailbox: Send + Sync {
     /// Returns the newest `max` unread messages, newest first.
-    fn unread(&self, max: usize) -> BoxFuture<'_, Result<Vec<Heading>, Trouble>>;
+    fn unread(&self, max: usize) -> BoxFuture<'_, Result<Vec<MessageSummary>, AccountError>>;
 
     /// Returns the newest `max` messages that match `query`, newest first.
-    fn search<'a>(&'a self, query: &'a str, max: usize) -> BoxFuture<'a, Result<Vec<Heading>, Trouble>>;
+    fn search<'a>(
+        &'a self,
+        query: &'a str,
+        max: usize,
+    ) -> BoxFuture<'a, Result<Vec<MessageSummary>, AccountError>>;
 
     /// Reads a message without marking it as read.
-    fn read<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Letter, Trouble>>;
+    fn read<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<MailMessage, AccountError>>;
 
     /// Lists the folders or labels.
-    fn labels(&self) -> BoxFuture<'_, Result<Vec<Label>, Trouble>>;
+    fn labels(&self) -> BoxFuture<'_, Result<Vec<MailboxLabel>, AccountError>>;
 }

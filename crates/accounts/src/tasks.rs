@@ -1,14 +1,14 @@
 //! The interface of a task list, independent of its storage.
 
 mod local;
-pub(crate) mod page;
+pub(crate) mod task_file;
 
 use futures_util::future::BoxFuture;
 use jiff::civil::Date;
 
-pub use local::LocalTasks;
+pub use local::LocalTaskList;
 
-use crate::Trouble;
+use crate::AccountError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
@@ -18,17 +18,17 @@ pub struct Task {
     pub title: String,
     pub due: Option<Date>,
     pub notes: Option<String>,
-    pub state: State,
+    pub state: TaskState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum TaskState {
     Open,
     Done,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum TaskFilter {
     /// Tasks that are not done.
     Open,
     All,
@@ -36,7 +36,7 @@ pub enum Which {
 
 /// A new task, or the changes of an existing one; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct TaskChange {
     pub title: Option<String>,
     pub due: Option<Date>,
     pub notes: Option<String>,
@@ -45,22 +45,22 @@ pub struct Change {
 /// A list of tasks.
 pub trait TaskList: Send + Sync {
     /// Returns the tasks of all pages.
-    fn list(&self, which: Which) -> BoxFuture<'_, Result<Vec<Task>, Trouble>>;
+    fn list(&self, which: TaskFilter) -> BoxFuture<'_, Result<Vec<Task>, AccountError>>;
 
     /// Adds a task and returns it as stored.
-    fn add(&self, new: Change) -> BoxFuture<'_, Result<Task, Trouble>>;
+    fn add(&self, new: TaskChange) -> BoxFuture<'_, Result<Task, AccountError>>;
 
     /// Marks a task as done and returns it.
-    fn done<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Task, Trouble>>;
+    fn complete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Task, AccountError>>;
 
     /// Changes a task and returns it.
-    fn update<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Task, Trouble>>;
+    fn update<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Task, AccountError>>;
 
     /// Deletes a task and returns its last state.
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Task, Trouble>>;
+    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Task, AccountError>>;
 }
 
 /// The error for an unknown task.
-pub(crate) fn missing(id: &str) -> Trouble {
-    Trouble::Missing(format!("there is no task `{id}`. `ollim-bot tasks list --all` shows their ids."))
+pub(crate) fn unknown_task(id: &str) -> AccountError {
+    AccountError::NotFound(format!("there is no task `{id}`. `ollim-bot tasks list --all` shows their ids."))
 }

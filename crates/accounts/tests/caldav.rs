@@ -5,36 +5,36 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use accounts::Trouble;
-use accounts::caldav::{CalDavCalendar, CalDavTasks, Limits, Secret, Settings};
-use accounts::calendar::{Calendar, Change};
-use accounts::tasks::{TaskList, Which};
+use accounts::AccountError;
+use accounts::caldav::{CalDavCalendar, CalDavSettings, CalDavTasks, Limits, PasswordSource};
+use accounts::calendar::{Calendar, EventChange};
+use accounts::tasks::{TaskFilter, TaskList};
 use engine::ports::Clock;
 use jiff::Zoned;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-struct Noon;
+struct FixedClock;
 
-impl Clock for Noon {
+impl Clock for FixedClock {
     fn now(&self) -> Zoned {
         "2026-11-16T12:00[Europe/Berlin]".parse().unwrap()
     }
 
-    fn boot(&self) -> Duration {
+    fn since_boot(&self) -> Duration {
         Duration::ZERO
     }
 }
 
 /// A fake server that gives these answers in order, repeats the last one, and records its requests.
-struct Played {
+struct FakeServer {
     port: u16,
-    asked: Arc<Mutex<Vec<String>>>,
-    _serving: JoinSet<()>,
+    requests: Arc<Mutex<Vec<String>>>,
+    _tasks: JoinSet<()>,
 }
 
-impl Played {
+impl FakeServer {
     async fn new(answers: &[String]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -55,27 +55,27 @@ impl Played {
                 let _ = stream.write_all(answer.as_bytes()).await;
             }
         });
-        Self { port, asked, _serving: serving }
+        Self { port, requests: asked, _tasks: serving }
     }
 
-    fn settings(&self) -> Settings {
-        Settings {
+    fn settings(&self) -> CalDavSettings {
+        CalDavSettings {
             url: format!("http://127.0.0.1:{}/cal/", self.port),
             user: "me".into(),
-            password: Secret::kept_by(|| "canary-password".into()),
+            password: PasswordSource::from_fn(|| "canary-password".into()),
             name: None,
-            limits: Limits { biggest: 100_000, ..Limits::HOUSE },
+            limits: Limits { max_response_bytes: 100_000, ..Limits::DEFAULT },
         }
     }
 
     fn calendar(&self) -> CalDavCalendar {
-        CalDavCalendar::new(self.settings(), Arc::new(Noon)).unwrap()
+        CalDavCalendar::new(self.settings(), Arc::new(FixedClock)).unwrap()
     }
 
-    async fn looked(&self) -> Result<usize, Trouble> {
+    async fn query(&self) -> Result<usize, AccountError> {
         let from = "2026-11-01T00:00[Europe/Berlin]";
         let until = "2026-12-01T00:00[Europe/Berlin]";
-        let found = self.calendar().between(from.parse().unwrap(), until.parse().unwrap()).await;
+        let found = self.calendar().events_between(from.parse().unwrap(), until.parse().unwrap()).await;
         found.map(|events| events.len())
     }
 }
@@ -108,31 +108,31 @@ fn multistatus(body: &str) -> String {
     answer("207 Multi-Status", "", &body)
 }
 
-fn here() -> String {
+fn calendar_resource() -> String {
     multistatus(
         "<D:response><D:href>/cal/</D:href><D:propstat><D:prop><D:resourcetype><D:collection/><C:calendar/></D:resourcetype></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>",
     )
 }
 
-fn event(summary: &str) -> String {
+fn event_text(summary: &str) -> String {
     format!(
         "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:it\r\nDTSTART:20261120T100000Z\r\nSUMMARY:{summary}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
     )
 }
 
-fn holds(object: &str) -> String {
+fn object_response(object: &str) -> String {
     multistatus(&format!(
         "<D:response><D:href>/cal/it.ics</D:href><D:propstat><D:prop><D:getetag>\"1\"</D:getetag><C:calendar-data>{object}</C:calendar-data></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>"
     ))
 }
 
-async fn told(answers: &[String]) -> String {
-    Played::new(answers).await.looked().await.unwrap_err().to_string()
+async fn query_error(answers: &[String]) -> String {
+    FakeServer::new(answers).await.query().await.unwrap_err().to_string()
 }
 
 #[tokio::test]
-async fn every_refusal_is_one_clear_sentence() {
-    let refused = async |status: &str| told(&[answer(status, "", "")]).await;
+async fn every_error_response_is_one_sentence() {
+    let refused = async |status: &str| query_error(&[answer(status, "", "")]).await;
     assert_eq!(
         refused("401 Unauthorized").await,
         "127.0.0.1 does not accept the user or the password. check OLLIM_CALDAV_USER and OLLIM_CALDAV_PASSWORD."
@@ -146,61 +146,65 @@ async fn every_refusal_is_one_clear_sentence() {
         refused("418 I'm a teapot").await,
         "127.0.0.1 answered 418 I'm a teapot, which i did not expect."
     );
-    let gone = Played::new(&[answer("404 Not Found", "", "")]).await;
+    let gone = FakeServer::new(&[answer("404 Not Found", "", "")]).await;
     let said = format!("there is nothing at http://127.0.0.1:{}/cal/. check OLLIM_CALDAV_URL.", gone.port);
-    assert_eq!(gone.looked().await, Err(Trouble::Missing(said)));
+    assert_eq!(gone.query().await, Err(AccountError::NotFound(said)));
     assert_eq!(
-        told(&[answer("200 OK", "", "<html><p>Welcome</html>")]).await,
+        query_error(&[answer("200 OK", "", "<html><p>Welcome</html>")]).await,
         "127.0.0.1 answered something that is no CalDAV. check OLLIM_CALDAV_URL."
     );
     assert_eq!(
-        told(&[here(), answer("207 Multi-Status", "", "<D:multistatus xmlns:D=\"DAV:\"><D:resp")]).await,
+        query_error(&[
+            calendar_resource(),
+            answer("207 Multi-Status", "", "<D:multistatus xmlns:D=\"DAV:\"><D:resp")
+        ])
+        .await,
         "127.0.0.1 answered something that is no CalDAV. check OLLIM_CALDAV_URL."
     );
     assert_eq!(
-        told(&[multistatus(&"<D:x>".repeat(1_000))]).await,
+        query_error(&[multistatus(&"<D:x>".repeat(1_000))]).await,
         "127.0.0.1 answered something that is no CalDAV. check OLLIM_CALDAV_URL."
     );
-    let flood = told(&[answer("207 Multi-Status", "", &"x".repeat(200_000))]).await;
+    let flood = query_error(&[answer("207 Multi-Status", "", &"x".repeat(200_000))]).await;
     assert_eq!(flood, "127.0.0.1 answers with more than 0 MB, which is more than i read.");
 }
 
 /// The paused clock skips the timeout.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_hangs_is_left() {
-    assert_eq!(told(&[String::new()]).await, "127.0.0.1 does not answer. try again later.");
+async fn hanging_server_times_out() {
+    assert_eq!(query_error(&[String::new()]).await, "127.0.0.1 does not answer. try again later.");
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told() {
-    let mut played = Played::new(&[String::new()]).await;
-    played._serving.shutdown().await;
-    let said = played.looked().await.unwrap_err().to_string();
+async fn unreachable_server_is_reported() {
+    let mut played = FakeServer::new(&[String::new()]).await;
+    played._tasks.shutdown().await;
+    let said = played.query().await.unwrap_err().to_string();
     assert!(said.starts_with("127.0.0.1 cannot be reached: Connection refused"), "{said}");
 }
 
 /// The password is sent to no other server and appears in no error message.
 #[tokio::test]
-async fn the_password_goes_only_where_the_human_said() {
-    let other = Played::new(&[here()]).await;
+async fn password_is_sent_only_to_the_configured_server() {
+    let other = FakeServer::new(&[calendar_resource()]).await;
     let elsewhere = format!("Location: http://127.0.0.1:{}/cal/\r\n", other.port);
-    let played = Played::new(&[answer("301 Moved Permanently", &elsewhere, "")]).await;
-    let said = played.looked().await.unwrap_err().to_string();
+    let played = FakeServer::new(&[answer("301 Moved Permanently", &elsewhere, "")]).await;
+    let said = played.query().await.unwrap_err().to_string();
     assert!(said.contains("i do not carry your password there by myself"), "{said}");
-    assert_eq!(*other.asked.lock().unwrap(), Vec::<String>::new());
+    assert_eq!(*other.requests.lock().unwrap(), Vec::<String>::new());
     let away = multistatus(
         "<D:response><D:href>/</D:href><D:propstat><D:prop><C:calendar-home-set><D:href>https://elsewhere.example.org/me/</D:href></C:calendar-home-set></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>",
     );
-    let said = told(&[away]).await;
+    let said = query_error(&[away]).await;
     assert!(said.ends_with("set OLLIM_CALDAV_URL=https://elsewhere.example.org/me/"), "{said}");
     assert_eq!(
-        told(&[answer("302 Found", "Location: /cal/\r\n", "")]).await,
+        query_error(&[answer("302 Found", "Location: /cal/\r\n", "")]).await,
         "127.0.0.1 sends us in circles. check OLLIM_CALDAV_URL."
     );
     assert!(!format!("{:?}", played.settings()).contains("canary"));
     let refused = |url: &str| {
-        let settings = Settings { url: url.into(), ..played.settings() };
-        CalDavCalendar::new(settings, Arc::new(Noon)).map(|_| ()).unwrap_err().to_string()
+        let settings = CalDavSettings { url: url.into(), ..played.settings() };
+        CalDavCalendar::new(settings, Arc::new(FixedClock)).map(|_| ()).unwrap_err().to_string()
     };
     assert_eq!(
         refused("http://cloud.example.org/"),
@@ -223,13 +227,14 @@ async fn the_password_goes_only_where_the_human_said() {
 /// After a concurrent change the update is applied once more to the new object; a second conflict
 /// is an error.
 #[tokio::test]
-async fn a_conflict_is_made_once_more_on_the_fresh_object() {
-    let get = |summary: &str, etag: &str| answer("200 OK", &format!("ETag: {etag}\r\n"), &event(summary));
+async fn conflicting_change_is_retried_once() {
+    let get =
+        |summary: &str, etag: &str| answer("200 OK", &format!("ETag: {etag}\r\n"), &event_text(summary));
     let late = || answer("412 Precondition Failed", "", "");
-    let change = || Change { description: Some("words".into()), ..Change::default() };
-    let played = Played::new(&[
-        here(),
-        holds(&event("Old")),
+    let change = || EventChange { description: Some("words".into()), ..EventChange::default() };
+    let played = FakeServer::new(&[
+        calendar_resource(),
+        object_response(&event_text("Old")),
         get("Old", "\"1\""),
         late(),
         get("Theirs", "\"2\""),
@@ -238,7 +243,7 @@ async fn a_conflict_is_made_once_more_on_the_fresh_object() {
     .await;
     let kept = played.calendar().update("it", change()).await.unwrap();
     assert_eq!((kept.summary.as_str(), kept.details.description.as_deref()), ("Theirs", Some("words")));
-    let asked = played.asked.lock().unwrap().clone();
+    let asked = played.requests.lock().unwrap().clone();
     let etag = |request: &str| request.lines().find(|line| line.starts_with("if-match")).map(str::to_owned);
     assert_eq!(
         (etag(&asked[3]), etag(&asked[5])),
@@ -252,9 +257,9 @@ async fn a_conflict_is_made_once_more_on_the_fresh_object() {
         asked[5]
     );
 
-    let played = Played::new(&[
-        here(),
-        holds(&event("Old")),
+    let played = FakeServer::new(&[
+        calendar_resource(),
+        object_response(&event_text("Old")),
         get("Old", "\"1\""),
         late(),
         get("Old", "\"2\""),
@@ -262,12 +267,15 @@ async fn a_conflict_is_made_once_more_on_the_fresh_object() {
     ])
     .await;
     let lost = played.calendar().update("it", change()).await.unwrap_err();
-    assert_eq!(lost, Trouble::Away("somebody else changed it at the same time. try again.".into()));
+    assert_eq!(
+        lost,
+        AccountError::Unavailable("somebody else changed it at the same time. try again.".into())
+    );
 }
 
 /// One unreadable object is reported, and the others are listed.
 #[tokio::test]
-async fn one_bad_object_takes_no_other_with_it() {
+async fn unreadable_object_does_not_affect_others() {
     let object = |name: &str, data: &str| {
         format!(
             "<D:response><D:href>/cal/{name}</D:href><D:propstat><D:prop><C:calendar-data>{data}</C:calendar-data></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>"
@@ -275,18 +283,18 @@ async fn one_bad_object_takes_no_other_with_it() {
     };
     let all = [
         object("bad.ics", "&lt;html&gt;"),
-        object("good.ics", &event("A &amp; B").replace('\r', "&#13;")),
-        object("cdata.ics", &format!("<![CDATA[{}]]>", event("C"))),
+        object("good.ics", &event_text("A &amp; B").replace('\r', "&#13;")),
+        object("cdata.ics", &format!("<![CDATA[{}]]>", event_text("C"))),
         object("unknown.ics", "&bomb;"),
     ];
-    let played = Played::new(&[here(), multistatus(&all.concat())]).await;
+    let played = FakeServer::new(&[calendar_resource(), multistatus(&all.concat())]).await;
     let from = "2026-11-01T00:00[Europe/Berlin]";
     let until = "2026-12-01T00:00[Europe/Berlin]";
-    let look = played.calendar().look(from.parse().unwrap(), until.parse().unwrap()).await.unwrap();
+    let look = played.calendar().query(from.parse().unwrap(), until.parse().unwrap()).await.unwrap();
     let names: Vec<_> = look.events.iter().map(|event| event.summary.as_str()).collect();
     assert_eq!(names, ["A & B", "C"]);
     assert_eq!(
-        look.left_out,
+        look.problems,
         [
             "/cal/bad.ics: it is no calendar, so it is left out.",
             "/cal/unknown.ics: it is no calendar, so it is left out."
@@ -295,7 +303,7 @@ async fn one_bad_object_takes_no_other_with_it() {
 }
 
 #[tokio::test]
-async fn tasks_of_others_are_read_as_they_mean_them() {
+async fn foreign_tasks_are_parsed() {
     let todo =
         |lines: &str| format!("BEGIN:VCALENDAR\r\nBEGIN:VTODO\r\n{lines}\r\nEND:VTODO\r\nEND:VCALENDAR\r\n");
     let object = |data: String| {
@@ -311,8 +319,12 @@ async fn tasks_of_others_are_read_as_they_mean_them() {
         todo("UID:5\r\nSUMMARY:off\r\nSTATUS:CANCELLED"),
         todo("UID:6\r\nSUMMARY:soon\r\nDUE;VALUE=DATE:20261117\r\nDESCRIPTION:a\\nb"),
     ];
-    let played = Played::new(&[here(), multistatus(&all.map(object).concat())]).await;
-    let list = CalDavTasks::new(played.settings(), Arc::new(Noon)).unwrap().list(Which::Open).await.unwrap();
+    let played = FakeServer::new(&[calendar_resource(), multistatus(&all.map(object).concat())]).await;
+    let list = CalDavTasks::new(played.settings(), Arc::new(FixedClock))
+        .unwrap()
+        .list(TaskFilter::Open)
+        .await
+        .unwrap();
     let told: Vec<_> =
         list.iter().map(|task| (task.title.as_str(), task.due.map(|due| due.to_string()))).collect();
     assert_eq!(

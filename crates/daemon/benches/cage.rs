@@ -17,13 +17,13 @@ fn caged_shell(bencher: Bencher) {
     let work = dir.path().join("work");
     std::fs::create_dir(&work).unwrap();
     bencher.bench_local(|| {
-        let mut cage = Command::new(env!("CARGO_BIN_EXE_ollim-bot"));
-        cage.args(["cage", &std::process::id().to_string(), "--seconds", "60", "--data"]).arg(dir.path());
-        cage.arg("--work").arg(&work).args(["--", "true"]).stdin(Stdio::piped());
-        let mut cage = cage.spawn().unwrap();
+        let mut sandbox = Command::new(env!("CARGO_BIN_EXE_ollim-bot"));
+        sandbox.args(["cage", &std::process::id().to_string(), "--seconds", "60", "--data"]).arg(dir.path());
+        sandbox.arg("--work").arg(&work).args(["--", "true"]).stdin(Stdio::piped());
+        let mut sandbox = sandbox.spawn().unwrap();
         // `wait` closes stdin, which would end the sandbox.
-        let lifeline = cage.stdin.take();
-        assert!(cage.wait().unwrap().success());
+        let lifeline = sandbox.stdin.take();
+        assert!(sandbox.wait().unwrap().success());
         drop(lifeline);
     });
 }

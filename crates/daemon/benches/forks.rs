@@ -17,49 +17,51 @@ mod wire;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use crowd::Crowd;
-use family::Family;
+use crowd::MemoryBench;
+use family::ForkSession;
 use tokio::sync::mpsc::UnboundedReceiver;
-use wire::{Moment, Wire};
+use wire::{FakeModel, WireEvent};
 
 /// Warm-up forks are not measured.
 const WARM_UP: usize = 20;
-const COUNTED: usize = 300;
+const MEASURED: usize = 300;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    if std::env::args().any(|argument| argument == crowd::SERVER) {
-        runtime.block_on(crowd::serve())
+    if std::env::args().any(|argument| argument == crowd::SERVER_ARGUMENT) {
+        runtime.block_on(crowd::run_server())
     } else {
-        let wire = Wire::listen();
-        let family = Family::new(10_000, &wire.url, 1);
-        runtime.block_on(first_requests(family, wire.moments));
-        let crowd = Crowd::gather();
+        let wire = FakeModel::listen();
+        let family = ForkSession::new(10_000, &wire.url, 1);
+        runtime.block_on(measure_first_requests(family, wire.events));
+        let crowd = MemoryBench::start();
         runtime.block_on(crowd.measure());
     }
 }
 
-async fn first_requests(mut family: Family, mut moments: UnboundedReceiver<Moment>) {
-    let mut took = Vec::new();
-    for _ in 0..WARM_UP + COUNTED {
+async fn measure_first_requests(mut family: ForkSession, mut moments: UnboundedReceiver<WireEvent>) {
+    let mut durations = Vec::new();
+    for _ in 0..WARM_UP + MEASURED {
         let began = Instant::now();
         family.fork().await.await;
-        let Some(Moment::Asked(asked)) = moments.recv().await else { panic!("a request comes first") };
-        let Some(Moment::Spoke(spoke)) = moments.recv().await else { panic!("then its answer") };
-        assert!(asked < spoke, "an answer before its question");
-        took.push(asked.duration_since(began));
+        let Some(WireEvent::RequestReceived(received)) = moments.recv().await else {
+            panic!("a request comes first")
+        };
+        let Some(WireEvent::WordSent(answered)) = moments.recv().await else { panic!("then its answer") };
+        assert!(received < answered, "an answer before its question");
+        durations.push(received.duration_since(began));
     }
-    tell("fork of 10000 to the wire", took.split_off(WARM_UP));
+    report("fork of 10000 to the wire", durations.split_off(WARM_UP));
 }
 
-fn tell(what: &str, mut took: Vec<Duration>) {
-    took.sort_unstable();
-    let part = |of_100: usize| took[(took.len() - 1) * of_100 / 100].as_nanos();
-    say(&format!("{what}, median: {} ns", part(50)));
-    say(&format!("{what}, p99: {} ns", part(99)));
+fn report(name: &str, mut durations: Vec<Duration>) {
+    durations.sort_unstable();
+    let percentile = |of_100: usize| durations[(durations.len() - 1) * of_100 / 100].as_nanos();
+    print_line(&format!("{name}, median: {} ns", percentile(50)));
+    print_line(&format!("{name}, p99: {} ns", percentile(99)));
 }
 
-fn say(line: &str) {
+fn print_line(line: &str) {
     let mut out = std::io::stdout();
     writeln!(out, "{line}").unwrap();
 }

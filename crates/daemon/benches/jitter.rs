@@ -17,23 +17,23 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
-use daemon::house::Doors;
+use daemon::app::Mode;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use house::{in_memory, on_disk, open};
+use house::{disk_dir, memory_dir, open_app};
 
 /// Jobs with the same due time that keep running.
-const CROWD: usize = 900;
-/// Jobs due afterwards: `EACH_SECOND` in each of `SECONDS` seconds. All jobs together reach the
+const CONCURRENT: usize = 900;
+/// Jobs due afterwards: `PER_SECOND` in each of `SECONDS` seconds. All jobs together reach the
 /// concurrency limit.
 const SECONDS: usize = 10;
-const EACH_SECOND: usize = 10;
+const PER_SECOND: usize = 10;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    for (dir, place) in [(in_memory(), "in memory"), (on_disk(), "with the disk")] {
+    for (dir, place) in [(memory_dir(), "in memory"), (disk_dir(), "with the disk")] {
         runtime.block_on(measure(&dir, place));
     }
 }
@@ -44,52 +44,56 @@ async fn measure(dir: &TempDir, place: &str) {
     let url = format!("http://{}", model.local_addr().unwrap());
     let first = Timestamp::from_second(Timestamp::now().as_second() + 4).unwrap();
     std::fs::create_dir_all(dir.path().join("reminders")).unwrap();
-    (0..CROWD).for_each(|n| plan(dir.path(), &format!("crowd{n}"), first));
+    (0..CONCURRENT).for_each(|n| write_reminder(dir.path(), &format!("crowd{n}"), first));
     for second in 0..SECONDS {
         let due = first + SignedDuration::from_secs(2 + i64::try_from(second).unwrap());
-        (0..EACH_SECOND).for_each(|n| plan(dir.path(), &format!("later{second}-{n}"), due));
+        (0..PER_SECOND).for_each(|n| write_reminder(dir.path(), &format!("later{second}-{n}"), due));
     }
-    let house = open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &url)], Doors::Local).await;
-    let all = CROWD + SECONDS * EACH_SECOND;
-    let began = loop {
+    let app =
+        open_app(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &url)], Mode::Local).await;
+    let job_count = CONCURRENT + SECONDS * PER_SECOND;
+    let delays = loop {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        let began = lateness(dir.path(), "%");
-        if began.len() == all {
-            break began;
+        let delays = lateness_of(dir.path(), "%");
+        if delays.len() == job_count {
+            break delays;
         }
     };
-    say(&format!("the last of {CROWD} fires at once {place}: {} ns", last(&began)));
-    tell(&format!("fire jitter under {all} runs {place}"), &lateness(dir.path(), "reminder:later%"));
-    house.close().await;
+    print_line(&format!("the last of {CONCURRENT} fires at once {place}: {} ns", maximum(&delays)));
+    report(
+        &format!("fire jitter under {job_count} runs {place}"),
+        &lateness_of(dir.path(), "reminder:later%"),
+    );
+    app.close().await;
 }
 
-fn plan(data: &Path, id: &str, due: Timestamp) {
+fn write_reminder(data: &Path, id: &str, due: Timestamp) {
     let text = format!("---\nid: {id}\nrun-at: {due}\nbackground: true\nisolated: true\n---\nlook at {id}\n");
     std::fs::write(data.join(format!("reminders/{id}.md")), text).unwrap();
 }
 
 /// Returns the delays in microseconds of the jobs whose source matches `pattern`, in ascending
 /// order.
-fn lateness(data: &Path, pattern: &str) -> Vec<u64> {
-    let log = Connection::open(data.join("state/journal.db")).unwrap();
-    let mut rows = log
+fn lateness_of(data: &Path, pattern: &str) -> Vec<u64> {
+    let database = Connection::open(data.join("state/journal.db")).unwrap();
+    let mut rows = database
         .prepare("SELECT began - due FROM occurrences WHERE source LIKE ?1 AND tries > 0 ORDER BY 1")
         .unwrap();
     let rows = rows.query_map([pattern], |row| row.get(0)).unwrap();
     rows.collect::<Result<_, _>>().unwrap()
 }
 
-fn last(took: &[u64]) -> u64 {
-    took.last().copied().unwrap_or_default() * 1000
+fn maximum(delays: &[u64]) -> u64 {
+    delays.last().copied().unwrap_or_default() * 1000
 }
 
-fn tell(what: &str, took: &[u64]) {
-    let part = |of_100: usize| took[(took.len() - 1) * of_100 / 100] * 1000;
-    say(&format!("{what}, median: {} ns", part(50)));
-    say(&format!("{what}, p99: {} ns", part(99)));
+fn report(name: &str, delays: &[u64]) {
+    let percentile = |of_100: usize| delays[(delays.len() - 1) * of_100 / 100] * 1000;
+    print_line(&format!("{name}, median: {} ns", percentile(50)));
+    print_line(&format!("{name}, p99: {} ns", percentile(99)));
 }
 
-fn say(line: &str) {
+fn print_line(line: &str) {
     let mut out = std::io::stdout();
     writeln!(out, "{line}").unwrap();
 }

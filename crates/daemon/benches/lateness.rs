@@ -19,26 +19,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use daemon::house::Doors;
+use daemon::app::Mode;
 use jiff::{SignedDuration, Timestamp};
-use surfaces::client::{Client, Events};
+use surfaces::client::{Client, EventStream};
 use tempfile::TempDir;
 use testkit::clock::VirtualClock;
-use testkit::discord::{Discord, Setup, serve};
+use testkit::fake_discord::{FakeDiscord, Setup, serve};
 
-use house::{in_memory, on_disk, open};
+use house::{disk_dir, memory_dir, open_app};
 
 /// Reminders per case, and the seconds between two: Discord accepts five messages in five seconds.
 const REMINDERS: usize = 20;
-const APART: i64 = 2;
+const INTERVAL_SECONDS: i64 = 2;
 /// Seconds from the start to the first due time.
-const FIRST: i64 = 6;
+const FIRST_DUE_SECONDS: i64 = 6;
 /// Longer than any reminder is late.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The behavior of the fake model.
 #[derive(Clone, Copy)]
-enum Model {
+enum ModelBehavior {
     /// No model is configured: the offline assistant answers.
     Offline,
     /// Answers one word.
@@ -48,21 +48,21 @@ enum Model {
     /// Starts an answer, then sends only keep-alive pings.
     Pings,
     /// Sends five words per second, without end.
-    Speaks,
+    Streams,
     /// Calls a tool that needs the user's approval.
-    Asks,
+    CallsGatedTool,
     /// Calls a tool that does not end: a subagent whose own request is never answered.
-    Delegates,
+    CallsSubagent,
     /// Answers the first request only.
     AnswersOnce,
     /// The port is closed.
-    Dead,
+    Closed,
 }
 
 /// Concurrent activity.
 #[derive(Clone, Copy)]
-enum Beside {
-    Nothing,
+enum Activity {
+    None,
     /// An answer to the user is being generated.
     Answer,
     /// The conversation is being compacted.
@@ -71,120 +71,125 @@ enum Beside {
     Outbox,
 }
 
-const TROUBLES: [(&str, Model, Beside); 10] = [
-    (NO_TROUBLE, Model::Answers, Beside::Nothing),
-    ("no model", Model::Offline, Beside::Nothing),
-    ("a dead model", Model::Dead, Beside::Answer),
-    ("a silent model", Model::Silent, Beside::Answer),
-    ("a stream of pings", Model::Pings, Beside::Answer),
-    ("a long answer", Model::Speaks, Beside::Answer),
-    ("a tool that does not end", Model::Delegates, Beside::Answer),
-    ("an open approval", Model::Asks, Beside::Answer),
-    ("a compaction", Model::AnswersOnce, Beside::Compaction),
-    ("a full outbox", Model::Offline, Beside::Outbox),
+const CASES: [(&str, ModelBehavior, Activity); 10] = [
+    (BASELINE, ModelBehavior::Answers, Activity::None),
+    ("no model", ModelBehavior::Offline, Activity::None),
+    ("a dead model", ModelBehavior::Closed, Activity::Answer),
+    ("a silent model", ModelBehavior::Silent, Activity::Answer),
+    ("a stream of pings", ModelBehavior::Pings, Activity::Answer),
+    ("a long answer", ModelBehavior::Streams, Activity::Answer),
+    ("a tool that does not end", ModelBehavior::CallsSubagent, Activity::Answer),
+    ("an open approval", ModelBehavior::CallsGatedTool, Activity::Answer),
+    ("a compaction", ModelBehavior::AnswersOnce, Activity::Compaction),
+    ("a full outbox", ModelBehavior::Offline, Activity::Outbox),
 ];
 
-const NO_TROUBLE: &str = "no trouble";
+const BASELINE: &str = "no trouble";
 
 fn main() {
     let only = std::env::var("OLLIM_LATENESS").unwrap_or_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    for (name, model, beside) in TROUBLES.into_iter().filter(|(name, ..)| name.contains(&only)) {
-        runtime.block_on(measure(name, on_disk(), model, beside));
+    for (name, model, activity) in CASES.into_iter().filter(|(name, ..)| name.contains(&only)) {
+        runtime.block_on(measure(name, disk_dir(), model, activity));
     }
-    if NO_TROUBLE.contains(&only) {
-        runtime.block_on(measure("no trouble in memory", in_memory(), Model::Answers, Beside::Nothing));
+    if BASELINE.contains(&only) {
+        runtime.block_on(measure(
+            "no trouble in memory",
+            memory_dir(),
+            ModelBehavior::Answers,
+            Activity::None,
+        ));
     }
 }
 
-async fn measure(name: &str, dir: TempDir, model: Model, beside: Beside) {
+async fn measure(name: &str, dir: TempDir, model: ModelBehavior, activity: Activity) {
     std::fs::create_dir_all(dir.path().join("reminders")).unwrap();
-    let first = Timestamp::from_second(Timestamp::now().as_second() + FIRST).unwrap();
+    let first = Timestamp::from_second(Timestamp::now().as_second() + FIRST_DUE_SECONDS).unwrap();
     let dues: Vec<Timestamp> = (0..REMINDERS)
-        .map(|number| first + SignedDuration::from_secs(APART * i64::try_from(number).unwrap()))
+        .map(|number| first + SignedDuration::from_secs(INTERVAL_SECONDS * i64::try_from(number).unwrap()))
         .collect();
-    dues.iter().enumerate().for_each(|(number, due)| plan(dir.path(), number, *due));
-    let discord = Discord::new(Setup::default(), Arc::new(VirtualClock::new(jiff::Zoned::now())));
+    dues.iter().enumerate().for_each(|(number, due)| write_reminder(dir.path(), number, *due));
+    let discord = FakeDiscord::new(Setup::default(), Arc::new(VirtualClock::new(jiff::Zoned::now())));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = serve(discord.clone(), listener).unwrap();
     let token = discord.token();
     let base = format!("{}/api/v10", server.url());
-    let url = listen(model);
+    let url = start_model(model);
     let page = format!("127.0.0.1:{}", free_port());
     let mut variables = vec![
         ("DISCORD_TOKEN", token.as_str()),
         ("DISCORD_API_BASE", base.as_str()),
         ("OLLIM_HTTP", page.as_str()),
     ];
-    if !matches!(model, Model::Offline) {
+    if !matches!(model, ModelBehavior::Offline) {
         variables.extend([("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", url.as_str())]);
     }
-    let house = open(&dir, &variables, Doors::LocalAndPage).await;
-    let connected = |discord: &Discord| (!discord.ledger().identifies.is_empty()).then_some(());
-    discord.wait_for(PATIENCE, connected).await.unwrap();
-    let events = house.client.events().await.unwrap();
-    begin(&house.client, &discord, beside).await;
-    let (shown, sent) = tokio::join!(on_the_stream(events, &dues), in_discord(&discord, &dues));
-    tell(name, "page and terminal", shown);
-    tell(name, "Discord", sent);
-    house.close().await;
+    let app = open_app(&dir, &variables, Mode::Full).await;
+    let connected = |discord: &FakeDiscord| (!discord.log().identifies.is_empty()).then_some(());
+    discord.wait_for(TIMEOUT, connected).await.unwrap();
+    let events = app.client.events().await.unwrap();
+    start_activity(&app.client, &discord, activity).await;
+    let (shown, sent) = tokio::join!(stream_delays(events, &dues), discord_delays(&discord, &dues));
+    report(name, "page and terminal", shown);
+    report(name, "Discord", sent);
+    app.close().await;
     server.stop().await;
 }
 
-async fn begin(client: &Client, discord: &Discord, beside: Beside) {
-    match beside {
-        Beside::Nothing => {}
-        Beside::Answer => {
-            client.command("/permissions default").await.unwrap();
+async fn start_activity(client: &Client, discord: &FakeDiscord, activity: Activity) {
+    match activity {
+        Activity::None => {}
+        Activity::Answer => {
+            client.execute("/permissions default").await.unwrap();
             client.say(&"good morning".into()).await.unwrap();
         }
-        Beside::Compaction => {
+        Activity::Compaction => {
             let mut events = client.events().await.unwrap();
             client.say(&"good morning".into()).await.unwrap();
             while events.next().await.unwrap().unwrap().name != "ended" {}
-            client.command("/compact").await.unwrap();
+            client.execute("/compact").await.unwrap();
             while events.next().await.unwrap().unwrap().name != "compacting" {}
         }
-        Beside::Outbox => {
+        Activity::Outbox => {
             for number in 0..100 {
-                discord.owner().types(&format!("remember: {number}"));
+                discord.owner().send_text(&format!("remember: {number}"));
             }
         }
     }
 }
 
 /// Returns the delay of each reminder on the event stream.
-async fn on_the_stream(mut events: Events, dues: &[Timestamp]) -> Vec<Duration> {
-    let mut late = Vec::new();
-    while late.len() < dues.len() {
-        let shown = events.next().await.unwrap().unwrap();
-        let number = shown.data["words"].as_str().and_then(|words| words.strip_prefix("mind "));
-        if let Some(number) = number.filter(|_| shown.name == "card") {
-            late.push(since(dues[number.parse::<usize>().unwrap()]));
+async fn stream_delays(mut events: EventStream, dues: &[Timestamp]) -> Vec<Duration> {
+    let mut delays = Vec::new();
+    while delays.len() < dues.len() {
+        let event = events.next().await.unwrap().unwrap();
+        let number = event.data["words"].as_str().and_then(|words| words.strip_prefix("mind "));
+        if let Some(number) = number.filter(|_| event.name == "card") {
+            delays.push(delay_since(dues[number.parse::<usize>().unwrap()]));
         }
     }
-    late
+    delays
 }
 
 /// Returns the delay of each reminder in the direct messages.
-async fn in_discord(discord: &Discord, dues: &[Timestamp]) -> Vec<Duration> {
-    let mut late = Vec::new();
+async fn discord_delays(discord: &FakeDiscord, dues: &[Timestamp]) -> Vec<Duration> {
+    let mut delays = Vec::new();
     for (number, due) in dues.iter().enumerate() {
         let words = format!("⏰ mind {number}");
-        let is_there = |discord: &Discord| {
+        let is_visible = |discord: &FakeDiscord| {
             discord.visible().iter().any(|seen| seen.content.lines().next() == Some(&words)).then_some(())
         };
-        discord.wait_for(PATIENCE + Duration::from_secs(60), is_there).await.unwrap();
-        late.push(since(*due));
+        discord.wait_for(TIMEOUT + Duration::from_secs(60), is_visible).await.unwrap();
+        delays.push(delay_since(*due));
     }
-    late
+    delays
 }
 
-fn since(due: Timestamp) -> Duration {
+fn delay_since(due: Timestamp) -> Duration {
     Duration::try_from(Timestamp::now().duration_since(due)).unwrap_or_default()
 }
 
-fn plan(data: &Path, number: usize, due: Timestamp) {
+fn write_reminder(data: &Path, number: usize, due: Timestamp) {
     let text = format!("---\nid: m{number}\nrun-at: {due}\n---\nmind {number}\n");
     std::fs::write(data.join(format!("reminders/m{number}.md")), text).unwrap();
 }
@@ -194,52 +199,62 @@ fn free_port() -> u16 {
 }
 
 /// Starts the fake model on loopback. It runs until the process ends.
-fn listen(model: Model) -> String {
+fn start_model(model: ModelBehavior) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    if matches!(model, Model::Dead) {
+    if matches!(model, ModelBehavior::Closed) {
         return url;
     }
-    let asked = Arc::new(AtomicUsize::new(0));
+    let requests = Arc::new(AtomicUsize::new(0));
     std::thread::spawn(move || {
         while let Ok((socket, _)) = listener.accept() {
-            let asked = Arc::clone(&asked);
-            std::thread::spawn(move || answer(socket, model, &asked));
+            let requests = Arc::clone(&requests);
+            std::thread::spawn(move || answer(socket, model, &requests));
         }
     });
     url
 }
 
 /// Answers one request and closes the connection. `asked` counts the earlier requests.
-fn answer(mut socket: TcpStream, model: Model, asked: &AtomicUsize) -> std::io::Result<()> {
+fn answer(
+    mut socket: TcpStream,
+    model: ModelBehavior,
+    earlier_requests: &AtomicUsize,
+) -> std::io::Result<()> {
     let mut request = vec![0; 1 << 16];
     let read = socket.read(&mut request)?;
     if request[..read].starts_with(b"GET") {
         return socket.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
     }
-    let is_first = asked.fetch_add(1, Ordering::SeqCst) == 0;
-    let is_silent_later = matches!(model, Model::Delegates | Model::AnswersOnce);
-    if matches!(model, Model::Silent) || (is_silent_later && !is_first) {
+    let is_first = earlier_requests.fetch_add(1, Ordering::SeqCst) == 0;
+    let is_silent_later = matches!(model, ModelBehavior::CallsSubagent | ModelBehavior::AnswersOnce);
+    if matches!(model, ModelBehavior::Silent) || (is_silent_later && !is_first) {
         std::thread::sleep(Duration::from_secs(600));
     }
     socket.write_all(format!("{HEAD}{START}").as_bytes())?;
     match model {
-        Model::Pings => loop {
+        ModelBehavior::Pings => loop {
             socket.write_all(b"event: ping\ndata: {\"type\":\"ping\"}\n\n")?;
             std::thread::sleep(Duration::from_secs(1));
         },
-        Model::Speaks => {
+        ModelBehavior::Streams => {
             socket.write_all(TEXT.as_bytes())?;
             loop {
                 socket.write_all(WORD.as_bytes())?;
                 std::thread::sleep(Duration::from_millis(200));
             }
         }
-        Model::Asks => socket.write_all(format!("{CALL}{STOP_FOR_TOOLS}{END}").as_bytes()),
-        Model::Delegates => socket.write_all(format!("{TASK}{STOP_FOR_TOOLS}{END}").as_bytes()),
-        Model::Answers | Model::AnswersOnce | Model::Offline | Model::Silent | Model::Dead => {
-            socket.write_all(format!("{TEXT}{WORD}{STOP}{END}").as_bytes())
+        ModelBehavior::CallsGatedTool => {
+            socket.write_all(format!("{GATED_TOOL_CALL}{STOP_FOR_TOOLS}{END}").as_bytes())
         }
+        ModelBehavior::CallsSubagent => {
+            socket.write_all(format!("{SUBAGENT_CALL}{STOP_FOR_TOOLS}{END}").as_bytes())
+        }
+        ModelBehavior::Answers
+        | ModelBehavior::AnswersOnce
+        | ModelBehavior::Offline
+        | ModelBehavior::Silent
+        | ModelBehavior::Closed => socket.write_all(format!("{TEXT}{WORD}{STOP}{END}").as_bytes()),
     }
 }
 
@@ -251,11 +266,11 @@ const START: &str = concat!(
 );
 const TEXT: &str = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n";
 const WORD: &str = "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"now \"}}\n\n";
-const CALL: &str = concat!(
+const GATED_TOOL_CALL: &str = concat!(
     "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"c\",",
     "\"name\":\"inbox_remove\",\"input\":{\"number\":1}}}\n\n"
 );
-const TASK: &str = concat!(
+const SUBAGENT_CALL: &str = concat!(
     "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"c\",",
     "\"name\":\"Task\",\"input\":{\"subagent_type\":\"guide\",\"prompt\":\"How do reminders work?\"}}}\n\n"
 );
@@ -269,12 +284,12 @@ const STOP_FOR_TOOLS: &str = concat!(
 );
 const END: &str = "data: {\"type\":\"message_stop\"}\n\n";
 
-fn tell(trouble: &str, surface: &str, mut late: Vec<Duration>) {
-    late.sort_unstable();
-    let part = |of_100: usize| late[(late.len() - 1) * of_100 / 100].as_nanos();
+fn report(case: &str, surface: &str, mut delays: Vec<Duration>) {
+    delays.sort_unstable();
+    let percentile = |of_100: usize| delays[(delays.len() - 1) * of_100 / 100].as_nanos();
     let mut out = std::io::stdout();
-    writeln!(out, "reminder during {trouble}, {surface}, median: {} ns", part(50)).unwrap();
+    writeln!(out, "reminder during {case}, {surface}, median: {} ns", percentile(50)).unwrap();
     // With so few samples, the maximum serves as the 99th percentile.
-    writeln!(out, "reminder during {trouble}, {surface}, p99: {} ns", late.last().unwrap().as_nanos())
+    writeln!(out, "reminder during {case}, {surface}, p99: {} ns", delays.last().unwrap().as_nanos())
         .unwrap();
 }

@@ -15,133 +15,133 @@ mod wire;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use daemon::house::Doors;
-use surfaces::client::{Client, Events};
+use daemon::app::Mode;
+use surfaces::client::{Client, EventStream};
 use tempfile::TempDir;
-use testkit::long_life;
+use testkit::long_history;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use house::{in_memory, on_disk, open};
-use wire::{Moment, Wire};
+use house::{disk_dir, memory_dir, open_app};
+use wire::{FakeModel, WireEvent};
 
 /// Warm-up turns are not measured.
 const WARM_UP: usize = 20;
-const COUNTED: usize = 300;
+const MEASURED: usize = 300;
 /// Measured starts.
 const STARTS: usize = 15;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for entries in [1_000, 10_000] {
-        let dir = in_memory();
-        long_life::lay_out(dir.path(), entries).unwrap();
-        runtime.block_on(with_a_model(&dir, entries));
+        let dir = memory_dir();
+        long_history::create(dir.path(), entries).unwrap();
+        runtime.block_on(measure_with_model(&dir, entries));
     }
-    let dir = in_memory();
-    long_life::lay_out(dir.path(), 10_000).unwrap();
-    runtime.block_on(after_a_start(&dir));
-    for (dir, place) in [(in_memory(), "in memory"), (on_disk(), "with the disk")] {
-        runtime.block_on(offline(&dir, place));
+    let dir = memory_dir();
+    long_history::create(dir.path(), 10_000).unwrap();
+    runtime.block_on(measure_first_message(&dir));
+    for (dir, place) in [(memory_dir(), "in memory"), (disk_dir(), "with the disk")] {
+        runtime.block_on(measure_offline(&dir, place));
     }
 }
 
 /// Measures turns in a conversation with `entries` entries and a model that answers one word.
-async fn with_a_model(dir: &TempDir, entries: u64) {
-    let wire = Wire::listen();
-    let house =
-        open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)], Doors::Local).await;
-    let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
-    let mut moments = wire.moments;
-    let mut out = Vec::new();
-    let mut back = Vec::new();
-    for _ in 0..WARM_UP + COUNTED {
+async fn measure_with_model(dir: &TempDir, entries: u64) {
+    let wire = FakeModel::listen();
+    let app =
+        open_app(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)], Mode::Local).await;
+    let mut turns = TurnRunner { client: app.client.clone(), events: open_events(&app.client).await };
+    let mut moments = wire.events;
+    let mut request_delays = Vec::new();
+    let mut reply_delays = Vec::new();
+    for _ in 0..WARM_UP + MEASURED {
         let turn = turns.run("and now?").await;
-        let (asked, spoke) = exchange(&mut moments).await;
-        out.push(asked.duration_since(turn.began));
-        back.push(turn.words.unwrap().duration_since(spoke));
+        let (received, answered) = next_exchange(&mut moments).await;
+        request_delays.push(received.duration_since(turn.began));
+        reply_delays.push(turn.last_delta.unwrap().duration_since(answered));
     }
-    tell(&format!("message in to model request out at {entries}"), out.split_off(WARM_UP));
-    tell(&format!("model delta to page at {entries}"), back.split_off(WARM_UP));
+    report(&format!("message in to model request out at {entries}"), request_delays.split_off(WARM_UP));
+    report(&format!("model delta to page at {entries}"), reply_delays.split_off(WARM_UP));
     drop(turns);
-    house.close().await;
+    app.close().await;
 }
 
 /// Measures the first message after a start, before the conversation was read.
-async fn after_a_start(dir: &TempDir) {
-    let wire = Wire::listen();
-    let mut moments = wire.moments;
-    let mut took = Vec::new();
+async fn measure_first_message(dir: &TempDir) {
+    let wire = FakeModel::listen();
+    let mut moments = wire.events;
+    let mut durations = Vec::new();
     for _ in 0..STARTS {
-        let house =
-            open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)], Doors::Local)
+        let app =
+            open_app(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)], Mode::Local)
                 .await;
-        let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
+        let mut turns = TurnRunner { client: app.client.clone(), events: open_events(&app.client).await };
         let turn = turns.run("and now?").await;
-        took.push(exchange(&mut moments).await.0.duration_since(turn.began));
+        durations.push(next_exchange(&mut moments).await.0.duration_since(turn.began));
         drop(turns);
-        house.close().await;
+        app.close().await;
     }
-    tell("first message in to model request out at 10000", took);
+    report("first message in to model request out at 10000", durations);
 }
 
-async fn exchange(moments: &mut UnboundedReceiver<Moment>) -> (Instant, Instant) {
-    let (Some(Moment::Asked(asked)), Some(Moment::Spoke(spoke))) =
+async fn next_exchange(moments: &mut UnboundedReceiver<WireEvent>) -> (Instant, Instant) {
+    let (Some(WireEvent::RequestReceived(received)), Some(WireEvent::WordSent(answered))) =
         (moments.recv().await, moments.recv().await)
     else {
         panic!("the wire tells of a request and then of a word");
     };
-    (asked, spoke)
+    (received, answered)
 }
 
 /// Measures turns without a model: all of the time is ours.
-async fn offline(dir: &TempDir, place: &str) {
-    let house = open(dir, &[], Doors::Local).await;
-    let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
-    let mut took = Vec::new();
-    for _ in 0..WARM_UP + COUNTED {
+async fn measure_offline(dir: &TempDir, place: &str) {
+    let app = open_app(dir, &[], Mode::Local).await;
+    let mut turns = TurnRunner { client: app.client.clone(), events: open_events(&app.client).await };
+    let mut durations = Vec::new();
+    for _ in 0..WARM_UP + MEASURED {
         let turn = turns.run("help").await;
-        took.push(turn.ended.duration_since(turn.began));
+        durations.push(turn.ended.duration_since(turn.began));
     }
-    tell(&format!("offline reply {place}"), took.split_off(WARM_UP));
+    report(&format!("offline reply {place}"), durations.split_off(WARM_UP));
     drop(turns);
-    house.close().await;
+    app.close().await;
 }
 
-struct Turns {
+struct TurnRunner {
     client: Client,
-    seen: Events,
+    events: EventStream,
 }
 
-struct Ran {
+struct TurnTimes {
     began: Instant,
-    words: Option<Instant>,
+    last_delta: Option<Instant>,
     ended: Instant,
 }
 
-impl Turns {
-    async fn run(&mut self, text: &str) -> Ran {
+impl TurnRunner {
+    async fn run(&mut self, text: &str) -> TurnTimes {
         let began = Instant::now();
-        let mut words = None;
+        let mut first_word = None;
         self.client.say(&text.into()).await.unwrap();
         loop {
-            let shown = self.seen.next().await.unwrap().unwrap();
-            match shown.name.as_str() {
-                "delta" => words = Some(Instant::now()),
-                "ended" => return Ran { began, words, ended: Instant::now() },
+            let event = self.events.next().await.unwrap().unwrap();
+            match event.name.as_str() {
+                "delta" => first_word = Some(Instant::now()),
+                "ended" => return TurnTimes { began, last_delta: first_word, ended: Instant::now() },
                 _ => {}
             }
         }
     }
 }
 
-async fn follow(client: &Client) -> Events {
+async fn open_events(client: &Client) -> EventStream {
     client.events().await.unwrap()
 }
 
-fn tell(what: &str, mut took: Vec<Duration>) {
-    took.sort_unstable();
-    let part = |of_100: usize| took[(took.len() - 1) * of_100 / 100].as_nanos();
+fn report(name: &str, mut durations: Vec<Duration>) {
+    durations.sort_unstable();
+    let percentile = |of_100: usize| durations[(durations.len() - 1) * of_100 / 100].as_nanos();
     let mut out = std::io::stdout();
-    writeln!(out, "{what}, median: {} ns", part(50)).unwrap();
-    writeln!(out, "{what}, p99: {} ns", part(99)).unwrap();
+    writeln!(out, "{name}, median: {} ns", percentile(50)).unwrap();
+    writeln!(out, "{name}, p99: {} ns", percentile(99)).unwrap();
 }

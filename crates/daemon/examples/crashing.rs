@@ -4,10 +4,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use testkit::disk::CrashAt;
+use testkit::disk::AbortingDisk;
 
 #[expect(clippy::disallowed_methods, reason = "a test has no other way to pass the crash point to a process")]
 fn main() -> ExitCode {
     let point = std::env::var("CRASH_AT").ok().and_then(|point| point.parse().ok());
-    daemon::main_on(Arc::new(CrashAt::new(point.unwrap_or(usize::MAX))))
+    daemon::main_on(Arc::new(AbortingDisk::new(point.unwrap_or(usize::MAX))))
 }

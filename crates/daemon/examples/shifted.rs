@@ -6,28 +6,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use daemon::house::{Doors, House};
+use daemon::app::{Application, Mode};
 use daemon::settings::{Environment, Settings};
 use engine::ports::Clock;
 use jiff::{SignedDuration, Zoned};
-use testkit::disk::CrashAt;
+use testkit::disk::AbortingDisk;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// A clock that starts at a given time and runs at normal speed.
-struct Shifted {
+struct ShiftedClock {
     from: Zoned,
     since: Instant,
     seconds_ahead: AtomicI64,
 }
 
-impl Clock for Shifted {
+impl Clock for ShiftedClock {
     fn now(&self) -> Zoned {
         let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::ZERO);
         let ahead = SignedDuration::from_secs(self.seconds_ahead.load(Ordering::Relaxed));
         self.from.saturating_add(passed.saturating_add(ahead))
     }
 
-    fn boot(&self) -> Duration {
+    fn since_boot(&self) -> Duration {
         self.since.elapsed()
     }
 }
@@ -41,26 +41,27 @@ impl Clock for Shifted {
 fn main() {
     let environment = Environment::new(|name| std::env::var(name).ok());
     let settings = Settings::read(&environment).expect("settings");
-    wire::provide();
+    wire::install_crypto_provider();
     let point = std::env::var("CRASH_AT").ok().and_then(|point| point.parse().ok());
-    let by = std::env::var("SHIFTED_BY").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(20);
-    let disk = Arc::new(CrashAt::new(point.unwrap_or(usize::MAX)));
+    let step_seconds =
+        std::env::var("SHIFTED_BY").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(20);
+    let disk = Arc::new(AbortingDisk::new(point.unwrap_or(usize::MAX)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let from = std::env::var("SHIFTED_TO").expect("SHIFTED_TO").parse().expect("a time with a zone");
-        let clock = Arc::new(Shifted { from, since: Instant::now(), seconds_ahead: AtomicI64::new(0) });
-        let mut set_ahead = signal(SignalKind::user_defined1()).expect("signals");
-        let opened = House::open_by(clock.clone(), &settings, Vec::new(), disk, Doors::LocalAndPage).await;
-        let mut house = opened.map_err(|failed| failed.to_string()).expect("a house");
+        let clock = Arc::new(ShiftedClock { from, since: Instant::now(), seconds_ahead: AtomicI64::new(0) });
+        let mut advance_signal = signal(SignalKind::user_defined1()).expect("signals");
+        let opened = Application::open_with_clock(clock.clone(), &settings, Vec::new(), disk, Mode::Full).await;
+        let mut app = opened.map_err(|failed| failed.to_string()).expect("a house");
         println!("ready");
-        let mut told_to_stop = signal(SignalKind::terminate()).expect("signals");
+        let mut stop_signal = signal(SignalKind::terminate()).expect("signals");
         loop {
             tokio::select! {
-                () = house.fell() => break,
-                _ = told_to_stop.recv() => break,
-                _ = set_ahead.recv() => drop(clock.seconds_ahead.fetch_add(by, Ordering::Relaxed)),
+                () = app.task_ended() => break,
+                _ = stop_signal.recv() => break,
+                _ = advance_signal.recv() => drop(clock.seconds_ahead.fetch_add(step_seconds, Ordering::Relaxed)),
             }
         }
-        house.close().await;
+        app.close().await;
     });
 }

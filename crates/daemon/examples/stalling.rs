@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use journal::disk::{Disk, Listed, RealDisk, Seen, Stamp};
+use journal::disk::{Disk, FileEntry, FileKind, RealDisk, Stamp};
 
 /// A disk that can hang.
-struct Stalling(PathBuf);
+struct StallingDisk(PathBuf);
 
-impl Stalling {
+impl StallingDisk {
     #[expect(clippy::disallowed_methods, reason = "simulates a disk that hangs")]
     fn wait(&self) {
         while self.0.exists() {
@@ -20,23 +20,23 @@ impl Stalling {
     }
 }
 
-impl Disk for Stalling {
+impl Disk for StallingDisk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         RealDisk.read(path)
     }
     fn read_part(&self, path: &Path, from: u64, most: usize) -> io::Result<Vec<u8>> {
         RealDisk.read_part(path, from, most)
     }
-    fn real(&self, path: &Path) -> io::Result<PathBuf> {
-        RealDisk.real(path)
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
+        RealDisk.canonicalize(path)
     }
-    fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
-        RealDisk.look(path)
+    fn file_kind(&self, path: &Path) -> io::Result<Option<FileKind>> {
+        RealDisk.file_kind(path)
     }
     fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
         RealDisk.stamp(path)
     }
-    fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
+    fn list(&self, dir: &Path) -> io::Result<Vec<FileEntry>> {
         RealDisk.list(dir)
     }
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
@@ -52,8 +52,8 @@ impl Disk for Stalling {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         RealDisk.rename(from, to)
     }
-    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
-        RealDisk.name(from, to)
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.rename_new(from, to)
     }
     fn remove(&self, path: &Path) -> io::Result<()> {
         RealDisk.remove(path)
@@ -66,5 +66,5 @@ impl Disk for Stalling {
 #[expect(clippy::disallowed_methods, reason = "a test has no other way to pass the path to a process")]
 fn main() -> ExitCode {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    daemon::main_on(Arc::new(Stalling(home.join("stall"))))
+    daemon::main_on(Arc::new(StallingDisk(home.join("stall"))))
 }

@@ -13,25 +13,25 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Poll interval.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Exit codes after which our unit is not restarted.
-const NOT_AGAIN: [i32; 4] = [0, 2, 75, 78];
+const FINAL_EXIT_CODES: [i32; 4] = [0, 2, 75, 78];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
     let name = Path::new(&words[0]).file_name().map(|name| name.to_string_lossy().into_owned());
-    let stage = Stage(stage());
+    let systemd = FakeSystemd(state_dir());
     let rest: Vec<&str> = words[1..].iter().map(String::as_str).collect();
     match (name.as_deref(), rest.as_slice()) {
-        (_, ["supervise"]) => stage.supervise(),
-        (Some("systemctl"), ["--user", rest @ ..]) => stage.systemctl(rest),
+        (_, ["supervise"]) => systemd.supervise(),
+        (Some("systemctl"), ["--user", rest @ ..]) => systemd.systemctl(rest),
         (Some("systemctl"), ["is-system-running"]) => {
-            print(if stage.has("not-booted") { "offline\n" } else { "running\n" });
+            print(if systemd.has("not-booted") { "offline\n" } else { "running\n" });
             ExitCode::SUCCESS
         }
-        (Some("loginctl"), rest) => stage.loginctl(rest),
+        (Some("loginctl"), rest) => systemd.loginctl(rest),
         (Some("journalctl"), _) => {
-            print(&stage.read("journal"));
+            print(&systemd.read("journal"));
             ExitCode::SUCCESS
         }
         _ => ExitCode::FAILURE,
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     clippy::disallowed_methods,
     reason = "a test has no other way to pass the state directory to a process"
 )]
-fn stage() -> PathBuf {
+fn state_dir() -> PathBuf {
     std::env::var_os("PLAYED_SYSTEMD").map(PathBuf::from).expect("PLAYED_SYSTEMD")
 }
 
@@ -50,15 +50,15 @@ fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-fn fails(text: &str) -> ExitCode {
+fn fail(text: &str) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "{text}");
     ExitCode::FAILURE
 }
 
 /// The directory with the state of the fake systemd.
-struct Stage(PathBuf);
+struct FakeSystemd(PathBuf);
 
-impl Stage {
+impl FakeSystemd {
     fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.0.join(name)).unwrap_or_default()
     }
@@ -82,10 +82,10 @@ impl Stage {
 
     fn systemctl(&self, words: &[&str]) -> ExitCode {
         if self.has("no-bus") {
-            return fails("Failed to connect to user scope bus via local transport: No medium found");
+            return fail("Failed to connect to user scope bus via local transport: No medium found");
         }
         if self.has("no-systemd") {
-            return fails("System has not been booted with systemd as init system (PID 1). Can't operate.");
+            return fail("System has not been booted with systemd as init system (PID 1). Can't operate.");
         }
         match words {
             ["show", ..] => self.show(),
@@ -96,7 +96,7 @@ impl Stage {
                 self.stop();
                 self.start()
             }
-            _ => fails("Unknown command verb."),
+            _ => fail("Unknown command verb."),
         }
     }
 
@@ -127,11 +127,11 @@ impl Stage {
         for name in ["stop", "failed", "restarts", "result", "code", "ready", "pid"] {
             let _ = std::fs::remove_file(self.0.join(name));
         }
-        if self.has("no-namespaces") && self.unit().contains("ProtectSystem") || self.walls_around_nothing() {
+        if self.has("no-namespaces") && self.unit().contains("ProtectSystem") || self.has_missing_paths() {
             self.write("failed", "");
             self.write("result", "exit-code");
             self.write("code", "226");
-            return fails(
+            return fail(
                 "Job for ollim-bot.service failed because the control process exited with error code.",
             );
         }
@@ -143,20 +143,21 @@ impl Stage {
             .stderr(Stdio::null())
             .spawn()
             .expect("a supervisor");
-        let mut told = String::new();
-        let _ = BufReader::new(supervisor.stdout.take().expect("its line")).read_line(&mut told);
-        match told.trim() {
+        let mut status_line = String::new();
+        let _ = BufReader::new(supervisor.stdout.take().expect("its line")).read_line(&mut status_line);
+        match status_line.trim() {
             "ready" => ExitCode::SUCCESS,
-            _ => fails("Job for ollim-bot.service failed."),
+            _ => fail("Job for ollim-bot.service failed."),
         }
     }
 
     /// Returns whether the unit lists a path that does not exist. systemd cannot set up the
     /// namespace then either.
-    fn walls_around_nothing(&self) -> bool {
+    fn has_missing_paths(&self) -> bool {
         let unit = self.unit();
-        let mut places = unit.lines().filter_map(|line| line.strip_prefix("ReadWritePaths="));
-        places.any(|place| place != "%h" && !words(place).iter().all(|place| Path::new(place).exists()))
+        let mut path_lists = unit.lines().filter_map(|line| line.strip_prefix("ReadWritePaths="));
+        path_lists
+            .any(|place| place != "%h" && !split_words(place).iter().all(|place| Path::new(place).exists()))
     }
 
     /// Stops the unit, and waits for its end.
@@ -180,7 +181,7 @@ impl Stage {
         match words {
             ["show-user", ..] => print(if self.has("linger") { "Linger=yes\n" } else { "Linger=no\n" }),
             ["--no-ask-password", "enable-linger"] if self.has("may-linger") => self.write("linger", ""),
-            _ => return fails("Could not enable linger: Access denied"),
+            _ => return fail("Could not enable linger: Access denied"),
         }
         ExitCode::SUCCESS
     }
@@ -196,12 +197,12 @@ impl Stage {
         lock.lock().expect("nobody else supervises");
         let mut restarts = 0;
         loop {
-            let (result, code) = self.once();
+            let (result, code) = self.run_once();
             let _ = std::fs::remove_file(self.0.join("pid"));
             let _ = std::fs::remove_file(self.0.join("ready"));
             self.write("result", result);
             self.write("code", &code.to_string());
-            if self.has("stop") || NOT_AGAIN.contains(&code) {
+            if self.has("stop") || FINAL_EXIT_CODES.contains(&code) {
                 if !self.has("stop") && code != 0 {
                     self.write("failed", "");
                     print("failed\n");
@@ -214,28 +215,28 @@ impl Stage {
     }
 
     /// Runs the program once. Returns systemd's result and the exit code.
-    fn once(&self) -> (&'static str, i32) {
+    fn run_once(&self) -> (&'static str, i32) {
         let unit = self.unit();
         let micros = match self.read("watchdog").trim().parse() {
             Ok(micros) => micros,
-            Err(_) => value(&unit, "WatchdogSec=") * 1_000_000,
+            Err(_) => number_setting(&unit, "WatchdogSec=") * 1_000_000,
         };
         let socket = self.0.join("notify");
         let _ = std::fs::remove_file(&socket);
-        let ear = UnixDatagram::bind(&socket).expect("a socket");
-        ear.set_read_timeout(Some(LOOK)).expect("a short wait");
+        let notify_socket = UnixDatagram::bind(&socket).expect("a socket");
+        notify_socket.set_read_timeout(Some(POLL_INTERVAL)).expect("a short wait");
         let mut child = self.spawn(&unit, &socket, micros);
         self.write("pid", &child.id().to_string());
-        let patience = Duration::from_micros(micros);
-        let mut heard = Instant::now();
+        let watchdog_timeout = Duration::from_micros(micros);
+        let mut last_notification = Instant::now();
         let mut stopping = false;
         loop {
-            let mut letter = [0; 256];
-            match ear.recv(&mut letter) {
+            let mut buffer = [0; 256];
+            match notify_socket.recv(&mut buffer) {
                 Ok(length) => {
-                    heard = Instant::now();
-                    let text = String::from_utf8_lossy(&letter[..length]).into_owned();
-                    self.note(&text);
+                    last_notification = Instant::now();
+                    let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
+                    self.log_notification(&text);
                     // STOPPING=1 is final, as in systemd: the process has TimeoutStopSec to end,
                     // whatever it sends later.
                     if text.contains("STOPPING=1") {
@@ -259,7 +260,7 @@ impl Stage {
             if let Some(status) = child.try_wait().expect("a child") {
                 return (if status.success() { "success" } else { "exit-code" }, status.code().unwrap_or(-1));
             }
-            if self.has("ready") && heard.elapsed() > patience {
+            if self.has("ready") && last_notification.elapsed() > watchdog_timeout {
                 let _ = child.kill();
                 let _ = child.wait();
                 return ("watchdog", -1);
@@ -271,11 +272,11 @@ impl Stage {
         let journal =
             || OpenOptions::new().create(true).append(true).open(self.0.join("journal")).expect("a journal");
         let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("ExecStart");
-        let mut command = Command::new(&words(line)[0]);
-        command.args(&words(line)[1..]).env_clear().current_dir("/");
+        let mut command = Command::new(&split_words(line)[0]);
+        command.args(&split_words(line)[1..]).env_clear().current_dir("/");
         command.env("HOME", self.read("home").trim()).env("PATH", "/usr/bin:/bin");
         for line in unit.lines().filter_map(|line| line.strip_prefix("Environment=")) {
-            command.envs(words(line).iter().filter_map(|word| word.split_once('=')));
+            command.envs(split_words(line).iter().filter_map(|word| word.split_once('=')));
         }
         command.env("NOTIFY_SOCKET", socket).env("WATCHDOG_USEC", micros.to_string());
         command.stdin(Stdio::null()).stdout(journal()).stderr(journal());
@@ -283,19 +284,19 @@ impl Stage {
     }
 
     /// Appends a notification to the log of notifications.
-    fn note(&self, text: &str) {
-        let mut heard: File =
+    fn log_notification(&self, text: &str) {
+        let mut log: File =
             OpenOptions::new().create(true).append(true).open(self.0.join("heard")).expect("a file");
-        let _ = writeln!(heard, "{}", text.replace('\n', " "));
+        let _ = writeln!(log, "{}", text.replace('\n', " "));
     }
 }
 
-fn value(unit: &str, name: &str) -> u64 {
+fn number_setting(unit: &str, name: &str) -> u64 {
     unit.lines().find_map(|line| line.strip_prefix(name)?.parse().ok()).expect("a number")
 }
 
 /// Splits a line into words like systemd.
-fn words(line: &str) -> Vec<String> {
+fn split_words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut quoted = false;

@@ -1,15 +1,15 @@
 //! The command line: all commands, and the help that begins with examples.
 
 mod accounts;
+mod daily;
+mod extensions;
 pub mod flags;
 mod history;
-mod installing;
+mod install;
 mod jobs;
-mod kit;
 mod mail;
+mod maintenance;
 mod names;
-mod upkeep;
-mod verbs;
 mod webhook;
 
 use std::ffi::OsString;
@@ -18,29 +18,29 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::{ArgValueCandidates, Shell};
 
-use surfaces::web::cost::{DAYS, MOST_DAYS};
-use surfaces::web::sessions::MOVES;
+use surfaces::web::cost::{DEFAULT_DAYS, MAX_DAYS};
+use surfaces::web::sessions::DEFAULT_MOVES;
 
 use crate::commands::simulate;
+use crate::printer::Printer;
 use crate::settings::Environment;
-use crate::voice::Voice;
 
-pub use accounts::{Account, CalAction, TaskAction};
-pub use history::{HistoryAction, Which};
-pub use installing::{
-    CaldavSetup, Care, DiscordSetup, GoogleSetup, Installing, MailSetup, ModelSetup, Section, ServiceAction,
-    ServiceSetup, Setup, YouSetup,
+pub use accounts::{AccountCommand, CalAction, TaskAction};
+pub use daily::{AttentionCommand, DailyCommand, InboxAction};
+pub use extensions::{ExtensionCommand, ServersAction, SkillsAction};
+pub use history::{HistoryAction, HistoryFilter};
+pub use install::{
+    CaldavSetup, DiscordSetup, DoctorArgs, GoogleSetup, InstallCommand, MailSetup, ModelSetup, Section,
+    ServiceAction, ServiceSetup, SetupArgs, YouSetup,
 };
 pub use jobs::{
-    EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
-    RoutineKeys,
+    EditReminderArgs, EditRoutineArgs, JobKeys, JobReference, NextArgs, PauseArgs, ReminderAction,
+    ReminderKeys, RoutineAction, RoutineKeys,
 };
-pub use kit::{Kit, ServersAction, SkillsAction};
-pub use mail::{GoogleAction, MailAction, Most};
-pub use names::completing;
-pub use upkeep::Upkeep;
-pub use verbs::{Ease, InboxAction, Verb};
-pub use webhook::{NewWebhook, TestWebhook, WebhookAction};
+pub use mail::{GoogleAction, MailAction, ResultLimit};
+pub use maintenance::MaintenanceCommand;
+pub use names::command_with_candidates;
+pub use webhook::{NewWebhookArgs, TestWebhookArgs, WebhookAction};
 
 const EXAMPLES: &str = "\
 examples:
@@ -106,7 +106,7 @@ pub struct Output {
     pub json: bool,
     /// Who hears it.
     #[arg(skip)]
-    pub voice: Voice,
+    pub voice: Printer,
 }
 
 /// What can be asked for.
@@ -135,7 +135,7 @@ pub enum Command {
     /// Print a fresh link that opens the page in your browser
     Open,
     #[command(flatten)]
-    Verb(Verb),
+    Verb(DailyCommand),
     /// What recurs: add, list, show, edit, pause, resume, cancel, next, run
     #[command(before_help = "examples:\n  ollim-bot routine list\n  \
         ollim-bot routine add --cron \"30 8 * * 1-5\" -m \"Name the one thing to start with.\"\n  \
@@ -155,20 +155,20 @@ pub enum Command {
         action: Option<ReminderAction>,
     },
     #[command(flatten)]
-    Account(Account),
+    Account(AccountCommand),
     #[command(flatten)]
-    Look(Look),
+    Look(QueryCommand),
     #[command(flatten)]
-    Order(Order),
+    Order(ControlCommand),
     #[command(flatten)]
-    Kit(Kit),
+    Kit(ExtensionCommand),
     #[command(flatten)]
-    Inner(Inner),
+    Inner(InternalCommand),
 }
 
 /// What only processes of ours ask of each other.
 #[derive(Debug, Subcommand)]
-pub enum Inner {
+pub enum InternalCommand {
     /// Become a program that ends when the process called PARENT does
     #[command(hide = true)]
     Leash {
@@ -180,12 +180,12 @@ pub enum Inner {
     },
     /// Run a command that reaches nothing but what is named here
     #[command(hide = true)]
-    Cage(Cage),
+    Cage(SandboxArgs),
 }
 
 /// A command, and what it may reach.
 #[derive(Debug, Args)]
-pub struct Cage {
+pub struct SandboxArgs {
     /// Who started this
     pub parent: i32,
     /// What may be read
@@ -210,14 +210,14 @@ pub struct Cage {
 
 /// What can be looked at, whether or not the assistant runs.
 #[derive(Debug, Subcommand)]
-pub enum Look {
+pub enum QueryCommand {
     /// How the conversation went
     Sessions {
         /// How to show it; without it: a list
         #[command(subcommand)]
         shape: Option<SessionsShape>,
         /// How many moves are told of, newest first
-        #[arg(long, global = true, value_name = "N", default_value_t = MOVES, value_parser = value_parser!(u32).range(1..))]
+        #[arg(long, global = true, value_name = "N", default_value_t = DEFAULT_MOVES, value_parser = value_parser!(u32).range(1..))]
         limit: u32,
     },
     /// What was said: conversations, prompts, answers, and words in them
@@ -233,7 +233,7 @@ pub enum Look {
     /// What the model was asked to do, and what that cost
     Cost {
         /// How many days the list looks back, today included
-        #[arg(long, value_name = "N", default_value_t = DAYS, value_parser = value_parser!(u16).range(1..=i64::from(MOST_DAYS)))]
+        #[arg(long, value_name = "N", default_value_t = DEFAULT_DAYS, value_parser = value_parser!(u16).range(1..=i64::from(MAX_DAYS)))]
         days: u16,
         /// How the list is added up
         #[arg(long, value_enum, default_value_t = CostBy::Source)]
@@ -274,7 +274,7 @@ pub enum Look {
     },
     /// What would happen between two times, with the routines and reminders as they are
     #[command(after_help = simulate::HELP)]
-    Simulate(simulate::Wanted),
+    Simulate(simulate::SimulateArgs),
     /// Whether it runs, and how it is
     Status {
         /// Also ask everybody elsewhere: the model, Discord, the calendar, tasks and the mailbox
@@ -282,7 +282,7 @@ pub enum Look {
         deep: bool,
     },
     /// What is wrong, and what to do about it
-    Doctor(Care),
+    Doctor(DoctorArgs),
     /// Print a script that completes commands in your shell
     Completion {
         /// bash, zsh, fish, elvish or powershell
@@ -292,7 +292,7 @@ pub enum Look {
 
 /// What can be wanted of the assistant, besides talking.
 #[derive(Debug, Subcommand)]
-pub enum Order {
+pub enum ControlCommand {
     /// Let a summary stand for what was said so far
     Compact {
         /// What the summary should mind in particular
@@ -323,7 +323,7 @@ pub enum Order {
     /// Try again what waits because the model refused the key
     Retry,
     #[command(flatten)]
-    Upkeep(Upkeep),
+    Upkeep(MaintenanceCommand),
 }
 
 /// How spending is added up.

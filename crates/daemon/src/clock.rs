@@ -26,7 +26,7 @@ impl Clock for SystemClock {
         Timestamp::now().to_zoned(self.zone.clone())
     }
 
-    fn boot(&self) -> Duration {
+    fn since_boot(&self) -> Duration {
         let time = clock_gettime(ClockId::Boottime);
         let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
         let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();

@@ -5,10 +5,12 @@ pub mod auth;
 pub mod completion;
 mod config;
 mod cost;
+mod daily;
 mod doctor;
 pub mod help;
 mod history;
 pub mod jobs;
+mod maintenance;
 pub mod man;
 mod mcp;
 mod mcp_servers;
@@ -21,8 +23,6 @@ pub mod simulate;
 mod skills;
 mod status;
 mod updates;
-mod upkeep;
-mod verbs;
 mod webhook;
 mod why;
 
@@ -32,55 +32,58 @@ use std::sync::Arc;
 use journal::Paths;
 use journal::disk::Disk;
 
-use crate::chat::{self, Attached};
+use crate::chat::{self, TerminalUse};
 use crate::cli::{
-    Cli, Command, Installing, Kit, Look, Order, Output, ReminderAction, ServersAction, ServiceAction,
-    SessionsShape, SkillsAction, WebhookAction,
+    Cli, Command, ControlCommand, ExtensionCommand, InstallCommand, Output, QueryCommand, ReminderAction,
+    ServersAction, ServiceAction, SessionsShape, SkillsAction, WebhookAction,
 };
-use crate::exit::Failed;
-use crate::reach::note_if_nobody_rings;
+use crate::connection::warn_if_not_running;
+use crate::exit::CommandError;
+use crate::printer::Printer;
 use crate::settings::{Environment, Settings};
-use crate::voice::Voice;
-use jobs::Wanted;
-use status::Depth;
+use jobs::JobOutcome;
+use status::StatusScope;
 
 /// Runs the command. Commands that only show or repair something continue with invalid settings and
 /// report the problem.
 pub async fn run(
     cli: Cli,
     paths: Paths,
-    read: Result<Settings, Failed>,
+    read: Result<Settings, CommandError>,
     disk: Arc<dyn Disk>,
-    mut mended: Vec<String>,
-) -> Result<ExitCode, Failed> {
+    mut repairs: Vec<String>,
+) -> Result<ExitCode, CommandError> {
     let output = &cli.output;
     let environment = cli.place.environment();
     let editor = match output.voice {
-        Voice::Terminal => environment.editor(),
+        Printer::Terminal => environment.editor(),
         // A caller without a terminal cannot use an editor.
-        Voice::Listener(_) => None,
+        Printer::Capture(_) => None,
     };
     let settings = match (read, &cli.command) {
         (Ok(settings), _) => settings,
-        (Err(wrong), Some(Command::Look(Look::Status { .. }))) => {
-            return status::show(&paths, Err(&wrong), Depth::Here, output).await;
+        (Err(wrong), Some(Command::Look(QueryCommand::Status { .. }))) => {
+            return status::show(&paths, Err(&wrong), StatusScope::DaemonOnly, output).await;
         }
-        (Err(wrong), Some(Command::Look(Look::Doctor(care)))) => {
-            return doctor::examine(&environment, &paths, Err(&wrong), *care, mended, output).await;
+        (Err(wrong), Some(Command::Look(QueryCommand::Doctor(care)))) => {
+            return doctor::run(&environment, &paths, Err(&wrong), *care, repairs, output).await;
         }
-        (Err(wrong), Some(Command::Kit(Kit::Installing(Installing::Service { action })))) => {
+        (
+            Err(wrong),
+            Some(Command::Kit(ExtensionCommand::Installing(InstallCommand::Service { action }))),
+        ) => {
             let action = action.clone().unwrap_or(ServiceAction::Status);
             return service::run(&environment, &paths, Err(wrong), action, output).await;
         }
-        (Err(wrong), Some(Command::Kit(Kit::Installing(Installing::Setup(_))))) => {
-            setup::read_on(&environment, &wrong, output)?
+        (Err(wrong), Some(Command::Kit(ExtensionCommand::Installing(InstallCommand::Setup(_))))) => {
+            setup::read_leniently(&environment, &wrong, output)?
         }
         (Err(wrong), command) => {
             let (settings, notice) = Settings::without_file(&environment, wrong)?;
             match command {
                 // The notice is shown on the surfaces.
                 None | Some(Command::Run { .. } | Command::Chat { once: false, .. } | Command::Tui) => {
-                    mended.push(notice);
+                    repairs.push(notice);
                 }
                 Some(_) => output.voice.note(&notice),
             }
@@ -89,159 +92,169 @@ pub async fn run(
     };
     match cli.command {
         None | Some(Command::Run { no_chat: false }) => {
-            chat::run(&settings, disk, Attached::IfTerminal, mended).await
+            chat::run(&settings, disk, TerminalUse::IfTerminal, repairs).await
         }
-        Some(Command::Run { no_chat: true }) => chat::run(&settings, disk, Attached::Never, mended).await,
-        Some(Command::Chat { once: false, .. }) => chat::talk(&settings, disk, output, mended).await,
+        Some(Command::Run { no_chat: true }) => chat::run(&settings, disk, TerminalUse::Never, repairs).await,
+        Some(Command::Chat { once: false, .. }) => chat::talk(&settings, disk, output, repairs).await,
         Some(Command::Chat { once: true, text, image }) => {
-            chat::say_once(&settings, disk, chat::words(&text, &image)?, output).await
+            chat::say_once(&settings, disk, chat::read_message(&text, &image)?, output).await
         }
-        Some(Command::Tui) => chat::full_screen(&settings, disk, mended).await,
+        Some(Command::Tui) => chat::full_screen(&settings, disk, repairs).await,
         Some(Command::Open) => open::open(&settings, output).await,
         Some(Command::Routine { action }) => {
-            let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
-            match desk.routine(action).await? {
-                Wanted::Done(code) => Ok(code),
-                Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
+            let desk = jobs::JobCommands::new(&settings, Arc::clone(&disk), output, editor);
+            match desk.run_routine_command(action).await? {
+                JobOutcome::Done(code) => Ok(code),
+                JobOutcome::Run(job) => run_job::run(&settings, disk, &job, output).await,
             }
         }
         Some(Command::Reminder { action }) => {
-            let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
-            match remind(&desk, action, &settings, output).await? {
-                Wanted::Done(code) => Ok(code),
-                Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
+            let desk = jobs::JobCommands::new(&settings, Arc::clone(&disk), output, editor);
+            match run_reminder_command(&desk, action, &settings, output).await? {
+                JobOutcome::Done(code) => Ok(code),
+                JobOutcome::Run(job) => run_job::run(&settings, disk, &job, output).await,
             }
         }
-        Some(Command::Verb(verb)) => verbs::run(verb, &settings, disk, output).await,
+        Some(Command::Verb(verb)) => daily::run(verb, &settings, disk, output).await,
         Some(Command::Account(wanted)) => accounts::run(wanted, &settings, disk, output).await,
-        Some(Command::Look(wanted)) => look(wanted, &environment, &settings, mended, disk, output).await,
-        Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
-        Some(Command::Inner(inner)) => crate::inner(&inner),
-        Some(Command::Kit(wanted)) => kit(wanted, environment, settings, disk, output).await,
+        Some(Command::Look(wanted)) => {
+            run_query(wanted, &environment, &settings, repairs, disk, output).await
+        }
+        Some(Command::Order(wanted)) => run_control_command(wanted, &settings, disk, output).await,
+        Some(Command::Inner(inner)) => crate::run_internal(&inner),
+        Some(Command::Kit(wanted)) => {
+            run_extension_command(wanted, environment, settings, disk, output).await
+        }
     }
 }
 
 /// Runs a `reminder` command. Adding one warns if the daemon is not running.
-async fn remind(
-    desk: &jobs::Desk<'_>,
+async fn run_reminder_command(
+    desk: &jobs::JobCommands<'_>,
     action: Option<ReminderAction>,
     settings: &Settings,
     output: &Output,
-) -> Result<Wanted, Failed> {
+) -> Result<JobOutcome, CommandError> {
     let plans = matches!(action, Some(ReminderAction::Add(_)));
-    let wanted = desk.reminder(action).await?;
+    let wanted = desk.run_reminder_command(action).await?;
     if plans {
-        note_if_nobody_rings(settings, output).await;
+        warn_if_not_running(settings, output).await;
     }
     Ok(wanted)
 }
 
-async fn kit(
-    wanted: Kit,
+async fn run_extension_command(
+    command: ExtensionCommand,
     environment: Environment,
     settings: Settings,
     disk: Arc<dyn Disk>,
     output: &Output,
-) -> Result<ExitCode, Failed> {
-    match wanted {
-        Kit::McpServers { action } => {
+) -> Result<ExitCode, CommandError> {
+    match command {
+        ExtensionCommand::McpServers { action } => {
             mcp_servers::run(&settings, disk, &action.unwrap_or(ServersAction::List), output).await
         }
-        Kit::Mcp => mcp::serve(&settings, disk).await,
-        Kit::Skills { action } => skills::run(&settings, disk, &action.unwrap_or(SkillsAction::List), output),
-        Kit::Webhook { action } => {
+        ExtensionCommand::Mcp => mcp::serve(&settings, disk).await,
+        ExtensionCommand::Skills { action } => {
+            skills::run(&settings, disk, &action.unwrap_or(SkillsAction::List), output)
+        }
+        ExtensionCommand::Webhook { action } => {
             webhook::run(&settings, disk, action.unwrap_or(WebhookAction::List), output).await
         }
-        Kit::Installing(wanted) => installing(wanted, environment, settings, disk, output).await,
+        ExtensionCommand::Installing(command) => {
+            run_install_command(command, environment, settings, disk, output).await
+        }
     }
 }
 
-async fn look(
-    wanted: Look,
+async fn run_query(
+    query: QueryCommand,
     environment: &Environment,
     settings: &Settings,
-    mended: Vec<String>,
+    repairs: Vec<String>,
     disk: Arc<dyn Disk>,
     output: &Output,
-) -> Result<ExitCode, Failed> {
-    match wanted {
-        Look::Sessions { shape, limit } => {
+) -> Result<ExitCode, CommandError> {
+    match query {
+        QueryCommand::Sessions { shape, limit } => {
             sessions::show(settings, shape.unwrap_or(SessionsShape::List), limit, output)
         }
-        Look::History { action } => history::show(settings, &action, output),
-        Look::Completion { shell } => completion::print(shell),
-        Look::Help { words } => help::show(&words, output),
-        Look::Cost { forecast: true, .. } => cost::foresee(settings, disk, output),
-        Look::Cost { days, by, .. } => cost::show(settings, disk, days, by, output),
-        Look::Updates { all } => updates::show(settings, disk, all, output),
-        Look::Simulate(wanted) => simulate::show(settings, &wanted, output).await,
-        Look::Why { id } => why::show(settings, &id, output),
-        Look::Status { deep } => {
-            let depth = if deep { Depth::Elsewhere } else { Depth::Here };
+        QueryCommand::History { action } => history::show(settings, &action, output),
+        QueryCommand::Completion { shell } => completion::print(shell),
+        QueryCommand::Help { words } => help::show(&words, output),
+        QueryCommand::Cost { forecast: true, .. } => cost::show_forecast(settings, disk, output),
+        QueryCommand::Cost { days, by, .. } => cost::show(settings, disk, days, by, output),
+        QueryCommand::Updates { all } => updates::show(settings, disk, all, output),
+        QueryCommand::Simulate(query) => simulate::show(settings, &query, output).await,
+        QueryCommand::Why { id } => why::show(settings, &id, output),
+        QueryCommand::Status { deep } => {
+            let depth = if deep { StatusScope::RemoteServices } else { StatusScope::DaemonOnly };
             status::show(&settings.paths, Ok(settings), depth, output).await
         }
-        Look::Doctor(care) => {
-            doctor::examine(environment, &settings.paths, Ok(settings), care, mended, output).await
+        QueryCommand::Doctor(care) => {
+            doctor::run(environment, &settings.paths, Ok(settings), care, repairs, output).await
         }
     }
 }
 
-async fn installing(
-    wanted: Installing,
+async fn run_install_command(
+    command: InstallCommand,
     environment: Environment,
     settings: Settings,
     disk: Arc<dyn Disk>,
     output: &Output,
-) -> Result<ExitCode, Failed> {
-    match wanted {
-        Installing::Setup(wanted) => setup::run(wanted, environment, settings, disk, output).await,
-        Installing::Service { action } => {
+) -> Result<ExitCode, CommandError> {
+    match command {
+        InstallCommand::Setup(command) => setup::run(command, environment, settings, disk, output).await,
+        InstallCommand::Service { action } => {
             let action = action.unwrap_or(ServiceAction::Status);
             service::run(&environment, &settings.paths, Ok(&settings), action, output).await
         }
-        Installing::Auth { words } => auth::run(&words, &environment.completed()?),
-        Installing::Man { out } => man::show(out.as_deref(), output),
+        InstallCommand::Auth { words } => auth::run(&words, &environment.with_stored()?),
+        InstallCommand::Man { out } => man::show(out.as_deref(), output),
     }
 }
 
-async fn order(
-    wanted: Order,
+async fn run_control_command(
+    request: ControlCommand,
     settings: &Settings,
     disk: Arc<dyn Disk>,
     output: &Output,
-) -> Result<ExitCode, Failed> {
-    let command = match wanted {
-        Order::Upkeep(wanted) => return upkeep::run(wanted, settings, disk, output).await,
-        Order::Retry => return chat::obey_if_running(settings, "/retry", output).await,
-        Order::Config { setting, value } if value.is_empty() => {
+) -> Result<ExitCode, CommandError> {
+    let command = match request {
+        ControlCommand::Upkeep(request) => return maintenance::run(request, settings, disk, output).await,
+        ControlCommand::Retry => return chat::execute_if_running(settings, "/retry", output).await,
+        ControlCommand::Config { setting, value } if value.is_empty() => {
             return config::show(settings, disk, setting.as_deref(), output);
         }
-        Order::Config { setting, value } => {
+        ControlCommand::Config { setting, value } => {
             format!("/config {} {}", setting.unwrap_or_default(), value.join(" "))
         }
-        Order::Compact { undo: true, .. } => "/undo".to_owned(),
-        Order::Compact { instructions, undo: false } => format!("/compact {}", instructions.join(" ")),
-        Order::Model { name } => format!("/model {}", name.unwrap_or_default()),
+        ControlCommand::Compact { undo: true, .. } => "/undo".to_owned(),
+        ControlCommand::Compact { instructions, undo: false } => {
+            format!("/compact {}", instructions.join(" "))
+        }
+        ControlCommand::Model { name } => format!("/model {}", name.unwrap_or_default()),
     };
     chat::say_once(settings, disk, command.as_str().into(), output).await
 }
 
 /// Prints `value` as JSON, or `text` for the terminal.
-fn answer(output: &Output, value: &serde_json::Value, text: &str) {
+fn print_result(output: &Output, value: &serde_json::Value, text: &str) {
     if output.json { output.voice.print(&value.to_string()) } else { output.voice.print(text.trim_end()) }
 }
 
 /// The chat commands that exist on the command line under the same name and that are mentioned in
 /// answers.
-const SHARED: [&str; 5] = ["config", "focus", "quiet", "why", "lighter"];
+const SHARED_COMMANDS: [&str; 5] = ["config", "focus", "quiet", "why", "lighter"];
 
 /// Replaces chat commands quoted in `text` by their command-line form, without dollar signs, which
 /// a shell would expand.
-pub fn in_the_shell(text: &str) -> String {
+pub fn with_shell_commands(text: &str) -> String {
     let command = |part: &str| {
         let line = part.strip_prefix('/')?;
         let name = line.split_whitespace().next()?;
-        SHARED.contains(&name).then(|| format!("ollim-bot {}", line.replace('$', "")))
+        SHARED_COMMANDS.contains(&name).then(|| format!("ollim-bot {}", line.replace('$', "")))
     };
     let parts = text.split('`').enumerate();
     let parts = parts.map(|(nth, part)| match nth % 2 {

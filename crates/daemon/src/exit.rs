@@ -3,18 +3,18 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use journal::NotOpened;
+use journal::OpenError;
 use serde_json::json;
-use surfaces::client::Unanswered;
-use surfaces::terminal::Stopped;
+use surfaces::client::ClientError;
+use surfaces::terminal::TerminalError;
 
 use crate::cli::Output;
 
 /// An error of a command.
 #[derive(Debug, thiserror::Error)]
-pub enum Failed {
+pub enum CommandError {
     #[error("{0}")]
-    NotDone(String),
+    Failed(String),
     #[error("{0}")]
     Usage(String),
     /// A reference has several matches.
@@ -22,7 +22,7 @@ pub enum Failed {
     Ambiguous(Ambiguous),
     /// Another process uses the data directory.
     #[error("{0}")]
-    Running(String),
+    AlreadyRunning(String),
     /// A setting, file or directory must be changed first.
     #[error("{0}")]
     Configuration(String),
@@ -62,24 +62,24 @@ impl fmt::Display for Ambiguous {
     }
 }
 
-impl Failed {
+impl CommandError {
     /// Returns the exit code.
     pub fn code(&self) -> u8 {
         match self {
-            Self::NotDone(_) => 1,
+            Self::Failed(_) => 1,
             Self::Usage(_) => 2,
             Self::Ambiguous(_) => 3,
-            Self::Running(_) => 75,
+            Self::AlreadyRunning(_) => 75,
             Self::Configuration(_) => 78,
         }
     }
 
     fn kind(&self) -> &'static str {
         match self {
-            Self::NotDone(_) => "failed",
+            Self::Failed(_) => "failed",
             Self::Usage(_) => "usage",
             Self::Ambiguous(_) => "ambiguous",
-            Self::Running(_) => "running",
+            Self::AlreadyRunning(_) => "running",
             Self::Configuration(_) => "configuration",
         }
     }
@@ -94,14 +94,14 @@ impl Failed {
                 let candidates: Vec<_> = candidates.iter().map(candidate).collect();
                 json!({ "code": code, "kind": kind, "message": message, "candidates": candidates, "hint": hint })
             }
-            Self::NotDone(_) | Self::Usage(_) | Self::Running(_) | Self::Configuration(_) => {
+            Self::Failed(_) | Self::Usage(_) | Self::AlreadyRunning(_) | Self::Configuration(_) => {
                 json!({ "code": code, "kind": kind, "message": self.to_string() })
             }
         }
     }
 
     /// Prints the error and returns its exit code.
-    pub fn tell(&self, output: &Output) -> ExitCode {
+    pub fn report(&self, output: &Output) -> ExitCode {
         if output.json {
             output.voice.print(&json!({ "ok": false, "error": self.as_json() }).to_string());
         }
@@ -110,30 +110,30 @@ impl Failed {
     }
 }
 
-impl From<std::io::Error> for Failed {
+impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
-        Self::NotDone(error.to_string())
+        Self::Failed(error.to_string())
     }
 }
 
-impl From<NotOpened> for Failed {
-    fn from(error: NotOpened) -> Self {
+impl From<OpenError> for CommandError {
+    fn from(error: OpenError) -> Self {
         match error {
-            NotOpened::Running(running) => Self::Running(running.to_string()),
-            NotOpened::Unusable(text) => Self::Configuration(text),
-            NotOpened::NotNow(text) => Self::NotDone(text),
+            OpenError::Running(running) => Self::AlreadyRunning(running.to_string()),
+            OpenError::Unusable(text) => Self::Configuration(text),
+            OpenError::Temporary(text) => Self::Failed(text),
         }
     }
 }
 
-impl From<Unanswered> for Failed {
-    fn from(error: Unanswered) -> Self {
-        Self::NotDone(error.to_string())
+impl From<ClientError> for CommandError {
+    fn from(error: ClientError) -> Self {
+        Self::Failed(error.to_string())
     }
 }
 
-impl From<Stopped> for Failed {
-    fn from(error: Stopped) -> Self {
-        Self::NotDone(error.to_string())
+impl From<TerminalError> for CommandError {
+    fn from(error: TerminalError) -> Self {
+        Self::Failed(error.to_string())
     }
 }

@@ -15,7 +15,7 @@ pub struct Notifier {
 
 impl Notifier {
     /// Reads the socket and the watchdog timeout from `environment`.
-    pub fn read(environment: &Environment) -> Option<Self> {
+    pub fn from_environment(environment: &Environment) -> Option<Self> {
         let name = environment.get("NOTIFY_SOCKET")?;
         let address = match name.strip_prefix('@') {
             Some(name) => SocketAddr::from_abstract_name(name),
@@ -34,20 +34,20 @@ impl Notifier {
     }
 
     pub fn ready(&self) {
-        self.say("READY=1\nSTATUS=ready");
+        self.send("READY=1\nSTATUS=ready");
     }
 
     /// Resets the watchdog timeout.
     pub fn alive(&self) {
-        self.say("WATCHDOG=1");
+        self.send("WATCHDOG=1");
     }
 
     /// Announces the final exit. systemd then kills the process after a timeout.
     pub fn stopping(&self) {
-        self.say("STOPPING=1\nSTATUS=stopping");
+        self.send("STOPPING=1\nSTATUS=stopping");
     }
 
-    fn say(&self, text: &str) {
+    fn send(&self, text: &str) {
         // Errors are ignored: without a listener there is nothing to report.
         let _ =
             UnixDatagram::unbound().and_then(|socket| socket.send_to_addr(text.as_bytes(), &self.address));

@@ -3,43 +3,46 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use journal::{Journal, KnownDevice};
-use surfaces::web::devices::{Device, Devices, Unkept};
+use journal::{Journal, PairedDevice};
+use surfaces::web::devices::{Device, DeviceStore, DeviceStoreError};
 use surfaces::web::secret::Digest;
 use tokio::sync::watch;
 
-pub struct KeptDevices {
+pub struct JournalDeviceStore {
     journal: Arc<Journal>,
-    known: watch::Sender<Arc<[Device]>>,
+    devices: watch::Sender<Arc<[Device]>>,
 }
 
-impl KeptDevices {
+impl JournalDeviceStore {
     /// Loads the devices from `journal`.
-    pub async fn load(journal: Arc<Journal>) -> Result<Self, Unkept> {
-        let devices = journal.devices().await.map_err(|error| Unkept(error.to_string()))?;
-        let known = watch::Sender::new(devices.into_iter().map(device).collect());
-        Ok(Self { journal, known })
+    pub async fn load(journal: Arc<Journal>) -> Result<Self, DeviceStoreError> {
+        let devices = journal.devices().await.map_err(|error| DeviceStoreError(error.to_string()))?;
+        let known = watch::Sender::new(devices.into_iter().map(from_stored).collect());
+        Ok(Self { journal, devices: known })
     }
 }
 
-impl Devices for KeptDevices {
-    fn list(&self) -> BoxFuture<'_, Result<Arc<[Device]>, Unkept>> {
-        Box::pin(async { Ok(self.known.borrow().clone()) })
+impl DeviceStore for JournalDeviceStore {
+    fn list(&self) -> BoxFuture<'_, Result<Arc<[Device]>, DeviceStoreError>> {
+        Box::pin(async { Ok(self.devices.borrow().clone()) })
     }
 
-    fn add(&self, device: Device) -> BoxFuture<'_, Result<(), Unkept>> {
+    fn add(&self, device: Device) -> BoxFuture<'_, Result<(), DeviceStoreError>> {
         Box::pin(async move {
-            self.journal.add_device(kept(&device)).await.map_err(|error| Unkept(error.to_string()))?;
-            self.known.send_modify(|known| *known = known.iter().cloned().chain([device]).collect());
+            self.journal
+                .add_device(to_stored(&device))
+                .await
+                .map_err(|error| DeviceStoreError(error.to_string()))?;
+            self.devices.send_modify(|known| *known = known.iter().cloned().chain([device]).collect());
             Ok(())
         })
     }
 
-    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Unkept>> {
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), DeviceStoreError>> {
         Box::pin(async move {
             let removed = self.journal.remove_device(id.to_owned()).await;
-            removed.map_err(|error| Unkept(error.to_string()))?;
-            self.known.send_modify(|known| {
+            removed.map_err(|error| DeviceStoreError(error.to_string()))?;
+            self.devices.send_modify(|known| {
                 *known = known.iter().filter(|device| device.id != id).cloned().collect();
             });
             Ok(())
@@ -47,12 +50,12 @@ impl Devices for KeptDevices {
     }
 }
 
-fn device(kept: KnownDevice) -> Device {
+fn from_stored(kept: PairedDevice) -> Device {
     Device { id: kept.id, label: kept.label, credential: Digest(kept.credential), paired: kept.paired }
 }
 
-fn kept(device: &Device) -> KnownDevice {
-    KnownDevice {
+fn to_stored(device: &Device) -> PairedDevice {
+    PairedDevice {
         id: device.id.clone(),
         label: device.label.clone(),
         credential: device.credential.0,

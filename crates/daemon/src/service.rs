@@ -7,14 +7,14 @@ pub mod unit;
 use journal::Paths;
 use serde_json::{Value, json};
 
-use crate::checkup::{Finding, State};
-use crate::settings::Service;
-use manager::{Linger, Manager, Unmanaged};
-use unit::{Installed, Unit};
+use crate::checks::{Finding, State};
+use crate::settings::ServiceSettings;
+use manager::{Linger, Manager, ManagerError};
+use unit::{Installation, Unit};
 
 /// The status of the unit.
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
+pub struct ServiceStatus {
     /// systemd's `ActiveState`: `active`, `failed`, `inactive`, ...
     pub state: String,
     pub pid: Option<u32>,
@@ -28,7 +28,7 @@ pub struct Standing {
     pub code: i32,
 }
 
-impl Standing {
+impl ServiceStatus {
     pub fn is_running(&self) -> bool {
         matches!(self.state.as_str(), "active" | "reloading")
     }
@@ -41,7 +41,7 @@ impl Standing {
     }
 
     /// Describes the status.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let again = match self.restarts {
             0 => String::new(),
             1 => ", started again once".to_owned(),
@@ -59,41 +59,41 @@ impl Standing {
 }
 
 /// Checks whether the service is installed, runs, and continues after logout.
-pub fn look(service: &Service, paths: &Paths) -> Finding {
-    let Some(unit) = Unit::of(service, paths) else {
+pub fn check(service: &ServiceSettings, paths: &Paths) -> Finding {
+    let Some(unit) = Unit::for_directory(service, paths) else {
         return Finding::absent("service", "HOME is not set, so there is no place for one");
     };
-    match unit.installed() {
-        Installed::Ours => {}
-        Installed::No => {
+    match unit.installation() {
+        Installation::Ours => {}
+        Installation::NotInstalled => {
             return Finding::absent("service", "not installed: i run only while you let me")
-                .fixed_by("ollim-bot setup service");
+                .with_fix("ollim-bot setup service");
         }
-        Installed::Other(other) => {
+        Installation::Other(other) => {
             let text = format!("there is one, but for {}: here i run only while you let me", other.display());
             return Finding::new("service", State::Warning, text);
         }
     }
     let manager = Manager;
-    let standing = match manager.standing() {
+    let standing = match manager.status() {
         Ok(standing) => standing,
-        Err(unmanaged) => return unasked(&unmanaged),
+        Err(unmanaged) => return manager_finding(&unmanaged),
     };
-    let told = standing.told();
+    let told = standing.description();
     let linger = manager.linger();
     match (standing.is_running(), linger) {
         (true, Linger::On) => Finding::fine("service", format!("{told}; it goes on when you log out")),
         (true, Linger::Off) => {
             Finding::new("service", State::Warning, format!("{told}; it ends when you log out"))
-                .fixed_by("sudo loginctl enable-linger $USER")
+                .with_fix("sudo loginctl enable-linger $USER")
         }
         (true, Linger::Unknown) => Finding::fine("service", told),
         (false, _) => {
-            Finding::wrong("service", told).fixed_by("ollim-bot service logs, then: ollim-bot service start")
+            Finding::wrong("service", told).with_fix("ollim-bot service logs, then: ollim-bot service start")
         }
     }
 }
 
-fn unasked(unmanaged: &Unmanaged) -> Finding {
+fn manager_finding(unmanaged: &ManagerError) -> Finding {
     Finding::new("service", State::Warning, unmanaged.to_string())
 }

@@ -4,13 +4,13 @@ mod accounts;
 mod claude_code;
 mod environment;
 mod file;
-pub mod kept;
-pub mod key;
+mod integrations;
 pub mod log;
 mod mailbox;
-mod places;
-pub mod refused;
+pub mod rejections;
+pub mod secrets;
 mod spend;
+pub mod stored_environment;
 mod upgrade;
 pub mod web;
 mod webhooks;
@@ -21,27 +21,27 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use domain::compaction::Room;
+use domain::compaction::ContextWindow;
 use domain::context::Names;
-use domain::model::{Choices, Naming, OFFLINE, SHORT_NAMES, Thinks};
-use domain::patience;
-use domain::thinking::{BadThinking, Thinking};
+use domain::model::{ModelChoices, ModelNaming, OFFLINE, SHORT_NAMES, ThinkingControl};
+use domain::retry_policy;
+use domain::thinking::{InvalidThinking, Thinking};
 use jiff::tz::TimeZone;
 use journal::Paths;
 use models::{anthropic, claude, openai};
 
-pub use accounts::{Accounts, Keeper};
+pub use accounts::{Accounts, Backend};
 pub use environment::Environment;
-use file::File;
 pub use file::LAST_GOOD;
-pub use mailbox::Mail;
-pub use places::{Discord, Places, Service, Terminal};
-use refused::{Part, Refusal, Refusals};
-pub use spend::Spend;
+use file::SettingsFile;
+pub use integrations::{Discord, Integrations, ServiceSettings, Terminal};
+pub use mailbox::MailBackend;
+use rejections::{Rejection, Rejections, SettingsPart};
+pub use spend::SpendSettings;
 pub use upgrade::Upgrade;
-pub use webhooks::{Secrets, Webhooks};
+pub use webhooks::{WebhookSecrets, WebhookSettings};
 
-use crate::exit::Failed;
+use crate::exit::CommandError;
 
 /// Anthropic's API.
 pub const ANTHROPIC_URL: &str = "https://api.anthropic.com";
@@ -53,54 +53,54 @@ pub const OPENAI_URL: &str = "https://api.openai.com/v1";
 pub struct Settings {
     pub paths: Paths,
     /// The names of the user and the assistant.
-    pub names: Guessed<Names>,
+    pub names: WithSource<Names>,
     /// The user's time zone.
-    pub zone: Guessed<TimeZone>,
+    pub zone: WithSource<TimeZone>,
     /// The model that answers.
-    pub brain: Brain,
+    pub model: ModelConfig,
     /// The short names of models that can be chosen.
     pub aliases: BTreeMap<String, String>,
     /// The thinking setting of main; `auto` by default. `config.json` (`/config thinking.main`)
     /// overrides it, and `/thinking` overrides both.
     pub thinking: Thinking,
     /// Spending limits and prices.
-    pub spend: Spend,
+    pub spend: SpendSettings,
     /// Retries and context window of the model.
-    pub manners: Manners,
+    pub model_policy: ModelPolicy,
     /// Addresses and accounts of the surfaces and services.
-    pub places: Places,
+    pub integrations: Integrations,
     /// The home directory, if it is known.
     pub home: Option<String>,
     /// The text of the settings file; `None` if it is broken and other settings are used.
     pub file_text: Option<String>,
     /// The directory with transcripts of the Claude Code program, if it is known.
-    pub transcripts: Option<PathBuf>,
+    pub transcripts_dir: Option<PathBuf>,
 }
 
 /// Retries and context window of a model.
 #[derive(Clone, Copy, Debug)]
-pub struct Manners {
+pub struct ModelPolicy {
     /// Limits of retries.
-    pub patience: patience::Limits,
+    pub retries: retry_policy::RetryLimits,
     /// The context window, and how full it may get.
-    pub room: Room,
+    pub context_window: ContextWindow,
 }
 
 /// A value, and where it comes from.
 #[derive(Clone, Debug)]
-pub struct Guessed<T> {
+pub struct WithSource<T> {
     pub value: T,
     /// The source, such as `$USER` or `/etc/localtime`.
-    pub from: &'static str,
+    pub source: &'static str,
 }
 
 /// The configuration of the model that answers.
 #[derive(Clone, Debug)]
-pub enum Brain {
+pub enum ModelConfig {
     /// The built-in offline model.
     Offline,
     /// The offline model in place of a configured one whose key is missing; contains the reason.
-    Keyless(String),
+    MissingKey(String),
     /// Anthropic's API, or a compatible server.
     Anthropic(anthropic::Settings),
     /// An OpenAI-compatible server.
@@ -109,14 +109,14 @@ pub enum Brain {
     Claude(claude::Settings),
 }
 
-impl Brain {
+impl ModelConfig {
     /// Returns its full name: `offline`, `anthropic:claude-sonnet-4-5`.
     pub fn name(&self) -> String {
         match self {
-            Self::Offline | Self::Keyless(_) => OFFLINE.to_owned(),
+            Self::Offline | Self::MissingKey(_) => OFFLINE.to_owned(),
             Self::Anthropic(brain) => format!("anthropic:{}", brain.model),
             Self::OpenAi(brain) => format!("openai:{}", brain.model),
-            Self::Claude(brain) => match &brain.choices.model {
+            Self::Claude(brain) => match &brain.runtime.model {
                 Some(model) => format!("claude:{model}"),
                 None => "claude".to_owned(),
             },
@@ -126,87 +126,104 @@ impl Brain {
 
 impl Settings {
     /// Reads all settings. A missing key is not an error; the offline model is used then.
-    pub fn read(environment: &Environment) -> Result<Self, Failed> {
-        let (settings, refused) = Self::read_on(environment)?;
-        let first = refused.into_iter().find(|refusal| refusal.part != Part::Key);
+    pub fn read(environment: &Environment) -> Result<Self, CommandError> {
+        let (settings, refused) = Self::read_leniently(environment)?;
+        let first = refused.into_iter().find(|refusal| refusal.part != SettingsPart::Key);
         first.map_or(Ok(settings), |first| Err(first.why))
     }
 
     /// Reads the valid settings. A rejected part is replaced by its default.
-    pub fn read_on(environment: &Environment) -> Result<(Self, Vec<Refusal>), Failed> {
-        let mut refused = Refusals::default();
-        let completed = refused.or(Part::Kept, environment.completed(), || Ok(environment.clone()))?;
-        Self::all(&completed, refused)
+    pub fn read_leniently(environment: &Environment) -> Result<(Self, Vec<Rejection>), CommandError> {
+        let mut refused = Rejections::default();
+        let completed =
+            refused.or_default(SettingsPart::StoredEnvironment, environment.with_stored(), || {
+                Ok(environment.clone())
+            })?;
+        Self::read_completed(&completed, refused)
     }
 
     /// Reads everything but the settings file, if that is what `wrong` is about. The file is replaced by the last text that
     /// worked, or else by defaults that allow little. Returns the settings and what to tell the user. A wrong variable is
     /// still an error.
-    pub fn without_file(environment: &Environment, wrong: Failed) -> Result<(Self, String), Failed> {
-        let Ok(environment) = environment.completed() else { return Err(wrong) };
+    pub fn without_file(
+        environment: &Environment,
+        wrong: CommandError,
+    ) -> Result<(Self, String), CommandError> {
+        let Ok(environment) = environment.with_stored() else { return Err(wrong) };
         let paths = Paths::new(environment.data_dir()?);
-        if let Ok(file) = File::read(&paths)
-            && mistake(&file, &paths).is_none()
+        if let Ok(file) = SettingsFile::read(&paths)
+            && find_mistake(&file, &paths).is_none()
         {
             return Err(wrong);
         }
-        let last_good = File::last_good(&paths).and_then(|file| match file {
-            Some(file) => mistake(&file, &paths).map_or(Ok(Some(file)), Err),
+        let last_good = SettingsFile::last_good(&paths).and_then(|file| match file {
+            Some(file) => find_mistake(&file, &paths).map_or(Ok(Some(file)), Err),
             None => Ok(None),
         });
         let (file, told) = match last_good {
-            Ok(Some(file)) => (file, AS_BEFORE.to_owned()),
-            Ok(None) => (File::restrained()?, format!("No earlier settings are known, so {}", restrained())),
+            Ok(Some(file)) => (file, LAST_GOOD_NOTICE.to_owned()),
+            Ok(None) => (
+                SettingsFile::restricted()?,
+                format!("No earlier settings are known, so {}", restrictions_notice()),
+            ),
             Err(why) => {
                 let why = why.to_string();
                 let why = why.trim_end_matches('.');
                 let told = format!(
                     "The settings of earlier starts can't be used either ({why}), so {}",
-                    restrained()
+                    restrictions_notice()
                 );
-                (File::restrained()?, told)
+                (SettingsFile::restricted()?, told)
             }
         };
-        let (settings, refused) = Self::with(&environment, &paths, file, Refusals::default())?;
-        match refused.into_iter().find(|refusal| refusal.part != Part::Key) {
+        let (settings, refused) = Self::build(&environment, &paths, file, Rejections::default())?;
+        match refused.into_iter().find(|refusal| refusal.part != SettingsPart::Key) {
             Some(refusal) => Err(refusal.why),
             None => Ok((Self { file_text: None, ..settings }, format!("{wrong} {told}"))),
         }
     }
 
     /// Like [`Settings::read_leniently`], but without the stored variables.
-    pub fn of(environment: &Environment) -> Result<(Self, Vec<Refusal>), Failed> {
-        Self::all(environment, Refusals::default())
+    pub fn from_environment(environment: &Environment) -> Result<(Self, Vec<Rejection>), CommandError> {
+        Self::read_completed(environment, Rejections::default())
     }
 
-    fn all(environment: &Environment, mut refused: Refusals) -> Result<(Self, Vec<Refusal>), Failed> {
+    fn read_completed(
+        environment: &Environment,
+        mut refused: Rejections,
+    ) -> Result<(Self, Vec<Rejection>), CommandError> {
         let paths = Paths::new(environment.data_dir()?);
-        let file = refused.or(Part::File, File::read(&paths), File::usual)?;
-        Self::with(environment, &paths, file, refused)
+        let file =
+            refused.or_default(SettingsPart::File, SettingsFile::read(&paths), SettingsFile::default_file)?;
+        Self::build(environment, &paths, file, refused)
     }
 
-    fn with(
+    fn build(
         environment: &Environment,
         paths: &Paths,
-        file: File,
-        mut refused: Refusals,
-    ) -> Result<(Self, Vec<Refusal>), Failed> {
-        let brain = match brain(environment, &file, paths) {
-            Err(NoBrain::Keyless(why)) => {
+        file: SettingsFile,
+        mut refused: Rejections,
+    ) -> Result<(Self, Vec<Rejection>), CommandError> {
+        let brain = match read_model(environment, &file, paths) {
+            Err(ModelError::MissingKey(why)) => {
                 let told = why.to_string();
-                refused.or(Part::Key, Err(why), || Ok(Brain::Keyless(told)))?
+                refused.or_default(SettingsPart::Key, Err(why), || Ok(ModelConfig::MissingKey(told)))?
             }
-            Err(NoBrain::Wrong(why) | NoBrain::Unknown(why)) => {
-                refused.or(Part::Brain, Err(why), || Ok(Brain::Offline))?
+            Err(ModelError::Invalid(why) | ModelError::Unknown(why)) => {
+                refused.or_default(SettingsPart::Model, Err(why), || Ok(ModelConfig::Offline))?
             }
             Ok(brain) => brain,
         };
-        let window = usual_window(&brain);
+        let window = default_window(&brain);
         let settings = Self {
-            thinking: refused.or(Part::Thinking, thinking(environment, &file), || Ok(Thinking::Auto))?,
-            names: names(environment),
-            zone: refused.or(Part::Zone, zone::read(environment), || Ok(zone::guessed()))?,
-            brain,
+            thinking: refused.or_default(
+                SettingsPart::Thinking,
+                read_thinking(environment, &file),
+                || Ok(Thinking::Auto),
+            )?,
+            names: read_names(environment),
+            zone: refused.or_default(SettingsPart::Zone, zone::read(environment), || Ok(zone::detect()))?,
+            model: brain,
             aliases: file
                 .model
                 .aliases
@@ -214,17 +231,33 @@ impl Settings {
                 .into_iter()
                 .filter(|(name, _)| SHORT_NAMES.contains(&name.as_str()))
                 .collect(),
-            spend: refused
-                .or(Part::File, spend::read(&file, paths), || spend::read(&File::usual()?, paths))?,
-            manners: Manners {
-                patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
-                room: refused.or(Part::File, room(&file, window), || room(&File::usual()?, window))?,
-            },
-            places: refused.or(Part::Places, places::read(environment, &file, paths), || {
-                places::read(&places::undoubted(environment), &File::usual()?, paths)
+            spend: refused.or_default(SettingsPart::File, spend::read(&file, paths), || {
+                spend::read(&SettingsFile::default_file()?, paths)
             })?,
+            model_policy: ModelPolicy {
+                retries: retry_policy::RetryLimits {
+                    max_attempts: file.model.tries,
+                    ..retry_policy::RetryLimits::DEFAULT
+                },
+                context_window: refused.or_default(
+                    SettingsPart::File,
+                    context_window(&file, window),
+                    || context_window(&SettingsFile::default_file()?, window),
+                )?,
+            },
+            integrations: refused.or_default(
+                SettingsPart::Integrations,
+                integrations::read(environment, &file, paths),
+                || {
+                    integrations::read(
+                        &integrations::without_fallible(environment),
+                        &SettingsFile::default_file()?,
+                        paths,
+                    )
+                },
+            )?,
             home: environment.get("HOME").map(str::to_owned),
-            transcripts: claude_code::transcripts(environment),
+            transcripts_dir: claude_code::transcripts(environment),
             file_text: Some(file.text),
             paths: paths.clone(),
         };
@@ -233,41 +266,43 @@ impl Settings {
 }
 
 /// The notice when the last good settings replace a broken settings file.
-const AS_BEFORE: &str = "Until it is fixed, I use the last settings that worked. Fix the file and restart; \
+const LAST_GOOD_NOTICE: &str = "Until it is fixed, I use the last settings that worked. Fix the file and restart; \
                          `ollim-bot doctor` checks it.";
 
 /// The second half of the notice when restricted defaults are used.
-fn restrained() -> String {
+fn restrictions_notice() -> String {
     format!(
         "until it is fixed, updates are off, the model is off unless OLLIM_MODEL names one, web search is off unless \
          OLLIM_SEARCH allows it, unattended spending is off unless `/config daily_limit` allows it, and one answer may use \
          {}k tokens. Reminders work. Fix the file and restart; `ollim-bot doctor` checks it.",
-        file::FEW_TOKENS / 1000
+        file::RESTRICTED_TURN_TOKENS / 1000
     )
 }
 
 /// Returns the first invalid value of `file`, independent of the environment.
-fn mistake(file: &File, paths: &Paths) -> Option<Failed> {
+fn find_mistake(file: &SettingsFile, paths: &Paths) -> Option<CommandError> {
     let silent = Environment::default();
-    if let Err(NoBrain::Unknown(why)) = brain(&silent, file, paths) {
+    if let Err(ModelError::Unknown(why)) = read_model(&silent, file, paths) {
         return Some(why);
     }
     let checks = [
-        thinking(&silent, file).err(),
+        read_thinking(&silent, file).err(),
         spend::read(file, paths).err(),
-        room(file, USUAL_WINDOW).err(),
-        places::read(&silent, file, paths).err(),
+        context_window(file, DEFAULT_WINDOW).err(),
+        integrations::read(&silent, file, paths).err(),
     ];
     checks.into_iter().flatten().next()
 }
 
 /// Returns the default context window of a model, in tokens.
-fn usual_window(brain: &Brain) -> u64 {
+fn default_window(brain: &ModelConfig) -> u64 {
     match brain {
-        Brain::OpenAi(server) if is_ollama(&server.base_url) => OLLAMA_WINDOW,
-        Brain::Anthropic(_) | Brain::OpenAi(_) | Brain::Claude(_) | Brain::Offline | Brain::Keyless(_) => {
-            USUAL_WINDOW
-        }
+        ModelConfig::OpenAi(server) if is_ollama(&server.base_url) => OLLAMA_WINDOW,
+        ModelConfig::Anthropic(_)
+        | ModelConfig::OpenAi(_)
+        | ModelConfig::Claude(_)
+        | ModelConfig::Offline
+        | ModelConfig::MissingKey(_) => DEFAULT_WINDOW,
     }
 }
 
@@ -276,32 +311,32 @@ pub fn is_ollama(address: &str) -> bool {
     address.trim().parse::<reqwest::Url>().is_ok_and(|url| url.port() == Some(11434))
 }
 
-fn room(file: &File, window: u64) -> Result<Room, Failed> {
+fn context_window(file: &SettingsFile, window: u64) -> Result<ContextWindow, CommandError> {
     let limit = file.model.context_tokens.unwrap_or(window);
     let percent = file.model.compact_at_percent;
     if limit < *CONTEXT_TOKENS.start() {
-        Err(Failed::Configuration(format!(
+        Err(CommandError::Configuration(format!(
             "model.context_tokens is {limit}, and no model that reads so little can hold a conversation. \
              write at least {}.",
             CONTEXT_TOKENS.start()
         )))
     } else if limit > *CONTEXT_TOKENS.end() {
-        Err(Failed::Configuration(format!(
+        Err(CommandError::Configuration(format!(
             "model.context_tokens is {limit}. write a number from {} to {}.",
             CONTEXT_TOKENS.start(),
             CONTEXT_TOKENS.end()
         )))
     } else if (10..=95).contains(&percent) {
-        Ok(Room { limit, percent })
+        Ok(ContextWindow { limit, fill_percent: percent })
     } else {
-        Err(Failed::Configuration(format!(
+        Err(CommandError::Configuration(format!(
             "model.compact_at_percent is {percent}. write a number from 10 to 95."
         )))
     }
 }
 
 /// The default context window in tokens. Models with a smaller one get less.
-const USUAL_WINDOW: u64 = 200_000;
+const DEFAULT_WINDOW: u64 = 200_000;
 
 /// The context window that our instructions set for Ollama. It truncates longer prompts without an
 /// error, so the conversation must be compacted before.
@@ -313,107 +348,125 @@ const CONTEXT_TOKENS: RangeInclusive<u64> = 4_000..=100_000_000;
 
 impl Settings {
     /// Returns the models that can be chosen at runtime, with `usual` as the default.
-    pub fn choices(&self, usual: &str) -> Choices {
-        let (naming, thinks) = match &self.brain {
-            Brain::Anthropic(_) => (Naming::Short(self.aliases.clone()), Thinks::AsTold),
-            Brain::Claude(_) => (Naming::Short(claude_code::aliases()), Thinks::ByEffort),
-            Brain::OpenAi(_) => (Naming::Own, Thinks::ByItself),
-            Brain::Offline | Brain::Keyless(_) => (Naming::default(), Thinks::ByItself),
+    pub fn choices(&self, usual: &str) -> ModelChoices {
+        let (naming, thinks) = match &self.model {
+            ModelConfig::Anthropic(_) => {
+                (ModelNaming::ShortNames(self.aliases.clone()), ThinkingControl::Full)
+            }
+            ModelConfig::Claude(_) => {
+                (ModelNaming::ShortNames(claude_code::aliases()), ThinkingControl::EffortOnly)
+            }
+            ModelConfig::OpenAi(_) => (ModelNaming::ServerNames, ThinkingControl::Unsupported),
+            ModelConfig::Offline | ModelConfig::MissingKey(_) => {
+                (ModelNaming::default(), ThinkingControl::Unsupported)
+            }
         };
         let thinking = self.thinking;
-        let human = self.names.value.human.clone();
-        Choices { usual: usual.to_owned(), naming, thinks, thinking, human, ..Choices::default() }
+        let human = self.names.value.user.clone();
+        ModelChoices {
+            default_model: usual.to_owned(),
+            naming,
+            thinking_control: thinks,
+            thinking,
+            user_name: human,
+            ..ModelChoices::default()
+        }
     }
 
     /// Returns the names, with the one that the user chose in the chat, if any.
-    pub fn names_with(&self, said: Option<&str>) -> Guessed<Names> {
+    pub fn names_with(&self, said: Option<&str>) -> WithSource<Names> {
         match said {
             None => self.names.clone(),
             Some(human) => {
-                let names = Names { human: human.to_owned(), ..self.names.value.clone() };
-                Guessed { value: names, from: "/name" }
+                let names = Names { user: human.to_owned(), ..self.names.value.clone() };
+                WithSource { value: names, source: "/name" }
             }
         }
     }
 }
 
-fn names(environment: &Environment) -> Guessed<Names> {
+fn read_names(environment: &Environment) -> WithSource<Names> {
     let assistant = environment.get("OLLIM_BOT_NAME").unwrap_or("ollim").to_owned();
     let named = environment.get("OLLIM_USER_NAME").map(|name| (name, "OLLIM_USER_NAME"));
     let guessed = named.or_else(|| environment.get("USER").map(|name| (name, "$USER")));
     let (human, from) = guessed.unwrap_or(("friend", "a guess"));
-    Guessed { value: Names { assistant, human: human.to_owned() }, from }
+    WithSource { value: Names { assistant, user: human.to_owned() }, source: from }
 }
 
 /// The reason why the configured model cannot be used.
-enum NoBrain {
+enum ModelError {
     /// Its key is missing, for example because the data directory was moved to another machine.
-    Keyless(Failed),
+    MissingKey(CommandError),
     /// A variable or a key is invalid.
-    Wrong(Failed),
+    Invalid(CommandError),
     /// There is no such model.
-    Unknown(Failed),
+    Unknown(CommandError),
 }
 
-impl From<Failed> for NoBrain {
-    fn from(why: Failed) -> Self {
-        Self::Wrong(why)
+impl From<CommandError> for ModelError {
+    fn from(why: CommandError) -> Self {
+        Self::Invalid(why)
     }
 }
 
-fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain, NoBrain> {
+fn read_model(
+    environment: &Environment,
+    file: &SettingsFile,
+    paths: &Paths,
+) -> Result<ModelConfig, ModelError> {
     let wanted = environment.get("OLLIM_MODEL").unwrap_or(&file.model.r#use);
-    let read = |vendor| match key::read(environment, paths, vendor) {
-        Err(why) if key::is_gone(environment, vendor) => Err(NoBrain::Keyless(why)),
+    let read = |vendor| match secrets::read_key(environment, paths, vendor) {
+        Err(why) if secrets::named_file_is_missing(environment, vendor) => Err(ModelError::MissingKey(why)),
         read => Ok(read?),
     };
     // Do not fail because of a key that is not used.
-    let key = if wanted == "auto" || wanted.starts_with("anthropic:") { read(key::ANTHROPIC)? } else { None };
+    let key =
+        if wanted == "auto" || wanted.starts_with("anthropic:") { read(secrets::ANTHROPIC)? } else { None };
     let wanted = match (wanted, &key) {
         ("auto", Some(_)) => "anthropic:sonnet",
         ("auto", None) => "offline",
         (other, _) => other,
     };
     let unset = |what: &str| {
-        let why = Failed::Configuration(format!("OLLIM_MODEL asks for {wanted}, but {what}"));
+        let why = CommandError::Configuration(format!("OLLIM_MODEL asks for {wanted}, but {what}"));
         // A variable of this shell is an error that the user sees now; a stored one must not
         // prevent the start, so that reminders still work.
         match environment.said("OLLIM_MODEL") {
-            Some(_) => NoBrain::Wrong(why),
-            None => NoBrain::Keyless(why),
+            Some(_) => ModelError::Invalid(why),
+            None => ModelError::MissingKey(why),
         }
     };
     match (wanted.split_once(':'), key) {
-        (None, _) if wanted == "offline" => Ok(Brain::Offline),
+        (None, _) if wanted == "offline" => Ok(ModelConfig::Offline),
         (None, _) if wanted == "claude" => {
-            Ok(Brain::Claude(claude_code::settings(environment, file, paths, None)))
+            Ok(ModelConfig::Claude(claude_code::settings(environment, file, paths, None)))
         }
         (Some(("claude", model)), _) if !model.is_empty() => {
-            Ok(Brain::Claude(claude_code::settings(environment, file, paths, Some(model))))
+            Ok(ModelConfig::Claude(claude_code::settings(environment, file, paths, Some(model))))
         }
         (Some(("anthropic", model)), Some(key)) if !model.is_empty() => {
-            Ok(Brain::Anthropic(messages_api(environment, file, model, key)))
+            Ok(ModelConfig::Anthropic(anthropic_settings(environment, file, model, key)))
         }
         (Some(("anthropic", model)), None) if !model.is_empty() => Err(unset(
             "ANTHROPIC_API_KEY is not set. set it (or ANTHROPIC_API_KEY_FILE, or write state/anthropic.key), or use OLLIM_MODEL=offline.",
         )),
         (Some(("openai", model)), _) if !model.is_empty() => {
-            let key = read(key::OPENAI)?;
-            let settings = chat_completions(environment, file, model, key);
-            settings.map(Brain::OpenAi).ok_or_else(|| {
+            let key = read(secrets::OPENAI)?;
+            let settings = openai_settings(environment, file, model, key);
+            settings.map(ModelConfig::OpenAi).ok_or_else(|| {
                 unset("OPENAI_API_KEY is not set. set it, or OPENAI_BASE_URL to a server that needs none.")
             })
         }
-        _ => Err(NoBrain::Unknown(Failed::Configuration(format!(
+        _ => Err(ModelError::Unknown(CommandError::Configuration(format!(
             "OLLIM_MODEL: `{wanted}` is not a brain i know. use `offline`, `anthropic:` and a model such as \
              sonnet, `openai:` and a model of your server, or `claude` for the Claude Code program."
         )))),
     }
 }
 
-fn thinking(environment: &Environment, file: &File) -> Result<Thinking, Failed> {
+fn read_thinking(environment: &Environment, file: &SettingsFile) -> Result<Thinking, CommandError> {
     let way = environment.get("OLLIM_THINKING").unwrap_or(&file.model.thinking);
-    way.parse().map_err(|bad: BadThinking| Failed::Configuration(format!("OLLIM_THINKING: {bad}.")))
+    way.parse().map_err(|bad: InvalidThinking| CommandError::Configuration(format!("OLLIM_THINKING: {bad}.")))
 }
 
 /// The most tokens of one reply over the Messages API. Thinking counts, so a small limit leaves no room for the answer. A
@@ -424,11 +477,11 @@ const MESSAGES_REPLY_TOKENS: u32 = 32_000;
 /// exceed their window.
 const CHAT_REPLY_TOKENS: u32 = 8192;
 
-fn messages_api(
+fn anthropic_settings(
     environment: &Environment,
-    file: &File,
+    file: &SettingsFile,
     model: &str,
-    key: anthropic::Key,
+    key: anthropic::ApiKey,
 ) -> anthropic::Settings {
     let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or(ANTHROPIC_URL);
     anthropic::Settings {
@@ -444,11 +497,11 @@ fn messages_api(
 }
 
 /// Returns `None` if neither a key nor a server is configured: OpenAI itself needs a key.
-fn chat_completions(
+fn openai_settings(
     environment: &Environment,
-    file: &File,
+    file: &SettingsFile,
     model: &str,
-    key: Option<openai::Key>,
+    key: Option<openai::ApiKey>,
 ) -> Option<openai::Settings> {
     let base_url = environment.get("OPENAI_BASE_URL");
     if base_url.is_none() && key.is_none() {
@@ -470,7 +523,7 @@ mod tests {
     use super::*;
 
     /// Returns the context window for a server at `url`, with this settings file.
-    fn room(url: &str, file: &str) -> Room {
+    fn context_window(url: &str, file: &str) -> ContextWindow {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("settings.toml"), file).unwrap();
         let known = |name: &str| match name {
@@ -479,14 +532,14 @@ mod tests {
             "OPENAI_BASE_URL" => Some(url.to_owned()),
             _ => None,
         };
-        Settings::read(&Environment::new(known)).unwrap().manners.room
+        Settings::read(&Environment::new(known)).unwrap().model_policy.context_window
     }
 
     /// Ollama truncates long prompts without an error, so the context window fits its recommended
     /// setting.
     #[test]
-    fn a_conversation_with_ollama_fits_into_its_window() {
-        let limit = |url: &str, file: &str| room(url, file).limit;
+    fn ollama_gets_a_smaller_context_window() {
+        let limit = |url: &str, file: &str| context_window(url, file).limit;
         assert_eq!(limit("http://127.0.0.1:11434/v1", ""), 64_000);
         assert_eq!(limit("http://127.0.0.1:8080/v1", ""), 200_000);
         assert_eq!(limit("http://127.0.0.1:11434", "[model]\ncontext_tokens = 32000\n"), 32_000);
@@ -513,14 +566,14 @@ mod tests {
         let environment = Environment::new(known);
         let wrong = Settings::read(&environment).unwrap_err();
         Settings::without_file(&environment, wrong).map_err(|failed| {
-            assert!(matches!(failed, Failed::Configuration(_)), "it ends with 78");
+            assert!(matches!(failed, CommandError::Configuration(_)), "it ends with 78");
             failed.to_string()
         })
     }
 
     /// A wrong variable is an error even if the fallback settings would not use it.
     #[test]
-    fn a_wrong_variable_is_an_error_also_if_it_means_nothing_to_other_settings() {
+    fn wrong_variable_is_an_error_even_if_fallback_settings_ignore_it() {
         let key = ("ANTHROPIC_API_KEY_FILE", "/nowhere/key");
         let offline = Some("[model]\nuse = \"offline\"\n");
         for (file, last_good) in [("", None), ("[model]\nuse = \"auto\"\n", offline), (BROKEN, Some(""))] {
@@ -538,7 +591,7 @@ mod tests {
 
     /// A mistake in the settings file is one that the last good settings help with.
     #[test]
-    fn a_mistake_in_a_value_of_the_file_is_no_wrong_variable() {
+    fn mistake_in_the_file_uses_the_last_good_settings() {
         for file in [
             "[model]\nuse = \"gpt\"\n",
             "[model]\nthinking = \"much\"\n",
@@ -549,17 +602,17 @@ mod tests {
         ] {
             let (settings, told) = start(file, Some("[model]\ntries = 3\n"), ("HOME", "/")).unwrap();
             assert!(told.contains("I use the last settings that worked."), "{told}");
-            assert_eq!(settings.manners.patience.tries, 3);
+            assert_eq!(settings.model_policy.retries.max_attempts, 3);
         }
     }
 
     /// Without earlier settings the restricted defaults are used, and the notice names what still
     /// allows more.
     #[test]
-    fn without_usable_settings_little_is_allowed() {
+    fn restricted_defaults_apply_without_usable_settings() {
         let (settings, told) = start(BROKEN, None, ("OLLIM_SEARCH", "vendor")).unwrap();
-        assert_eq!(settings.spend.turn.tokens, file::FEW_TOKENS);
-        assert_eq!(settings.places.search.choice, web::Choice::Vendor);
+        assert_eq!(settings.spend.turn.tokens, file::RESTRICTED_TURN_TOKENS);
+        assert_eq!(settings.integrations.search.choice, web::SearchChoice::Vendor);
         for words in [
             "No earlier settings are known, so until it is fixed, updates are off",
             "web search is off unless OLLIM_SEARCH allows it",
@@ -571,7 +624,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_good_copy_that_is_refused_is_told_with_its_mistake() {
+    fn rejected_last_good_copy_is_reported_with_its_mistake() {
         for (copy, mistake) in [
             (
                 "[model]\ncolour = 1\n",
@@ -582,7 +635,7 @@ mod tests {
             let (settings, told) = start(BROKEN, Some(copy), ("HOME", "/")).unwrap();
             assert!(told.contains("The settings of earlier starts can't be used either ("), "{told}");
             assert!(told.contains(mistake) && !told.contains("No earlier settings"), "{told}");
-            assert_eq!(settings.spend.turn.tokens, file::FEW_TOKENS);
+            assert_eq!(settings.spend.turn.tokens, file::RESTRICTED_TURN_TOKENS);
         }
     }
 }

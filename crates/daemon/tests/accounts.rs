@@ -1,12 +1,12 @@
 //! Tasks and calendar for scripts: exit codes, JSON output, and one plain line per error.
 
 use serde_json::Value;
-use testkit::kill::{Program, stderr, stdout};
+use testkit::process::{Program, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
 #[test]
-fn a_list_that_a_person_wrote_is_kept_and_changed() {
+fn handwritten_task_list_is_preserved_and_changed() {
     let program = Program::offline(BINARY);
     std::fs::create_dir_all(program.data()).unwrap();
     let file = program.data().join("tasks.md");
@@ -25,7 +25,7 @@ fn a_list_that_a_person_wrote_is_kept_and_changed() {
 
 /// Concurrent writes by many processes lose nothing.
 #[test]
-fn many_who_write_at_once_lose_nothing() {
+fn concurrent_writes_lose_nothing() {
     let program = Program::offline(BINARY);
     let add = |n: u32| {
         let title = format!("number {n}");
@@ -47,22 +47,34 @@ fn many_who_write_at_once_lose_nothing() {
 
 /// GO-15, GO-21, GO-26: an error is one plain line, and the exit code classifies it.
 #[test]
-fn what_is_wrong_is_one_line_and_a_code() {
+fn errors_are_one_line_and_an_exit_code() {
     let program = Program::offline(BINARY);
-    let ends = |line: &[&str], code: i32, said: &str| {
+    let expect_failure = |line: &[&str], code: i32, message: &str| {
         let output = program.run(line);
         assert_eq!(output.status.code(), Some(code), "{line:?}: {}", stderr(&output));
         assert_eq!(
             (stdout(&output), stderr(&output)),
-            (String::new(), format!("error: {said}\n")),
+            (String::new(), format!("error: {message}\n")),
             "{line:?}"
         );
     };
-    ends(&["tasks", "done", "x"], 1, "there is no task `x`. `ollim-bot tasks list --all` shows their ids.");
-    ends(&["tasks", "update", "x"], 1, "nothing to change: say --title, --due or --notes.");
-    ends(&["cal", "update", "x"], 1, "nothing to change: say --summary, --start, --end or --description.");
-    ends(&["cal", "delete", "x"], 1, "there is no event `x`. `ollim-bot cal upcoming` shows their ids.");
-    ends(
+    expect_failure(
+        &["tasks", "done", "x"],
+        1,
+        "there is no task `x`. `ollim-bot tasks list --all` shows their ids.",
+    );
+    expect_failure(&["tasks", "update", "x"], 1, "nothing to change: say --title, --due or --notes.");
+    expect_failure(
+        &["cal", "update", "x"],
+        1,
+        "nothing to change: say --summary, --start, --end or --description.",
+    );
+    expect_failure(
+        &["cal", "delete", "x"],
+        1,
+        "there is no event `x`. `ollim-bot cal upcoming` shows their ids.",
+    );
+    expect_failure(
         &["tasks", "add", "x", "--due", "soonish"],
         2,
         "`soonish` is no day that i know. write it like 2026-11-20.",
@@ -72,14 +84,14 @@ fn what_is_wrong_is_one_line_and_a_code() {
     std::fs::create_dir_all(program.data()).unwrap();
     std::fs::write(program.data().join("calendar.ics"), "not a calendar").unwrap();
     let output = program.run(&["cal", "today", "--json"]);
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((output.status.code(), &said["ok"]), (Some(1), &Value::Bool(false)));
+    let message: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &message["ok"]), (Some(1), &Value::Bool(false)));
 }
 
 #[test]
-fn a_setting_that_is_wrong_stops_only_what_needs_it() {
+fn invalid_setting_affects_only_its_own_commands() {
     let mut program = Program::offline(BINARY);
-    program.set("OLLIM_TASKS", "paper");
+    program.set_env("OLLIM_TASKS", "paper");
     let refused = program.run(&["tasks", "list"]);
     assert_eq!(refused.status.code(), Some(1));
     assert_eq!(

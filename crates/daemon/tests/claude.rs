@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use testkit::kill::{Backstage, Program, Running, stderr, stdout, wait};
-use testkit::model_server::{Act, Gate};
-use testkit::oracle::{Ledger, examine};
+use testkit::model_server::{Gate, ScriptedReply};
+use testkit::oracle::{Observations, find_violations};
+use testkit::process::{BackgroundModelServer, Program, RunningProgram, block_on, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
@@ -19,29 +19,31 @@ const INBOX_ADD: &str = "mcp__ollim__inbox_add";
 
 /// The real program, as installed by `cargo xtask test`.
 #[expect(clippy::disallowed_methods, reason = "only the environment can give the path")]
-fn claude() -> PathBuf {
+fn claude_path() -> PathBuf {
     match std::env::var_os("OLLIM_TEST_CLAUDE") {
         Some(path) => path.into(),
         None => panic!("set OLLIM_TEST_CLAUDE to the claude program, or run `cargo xtask test`"),
     }
 }
 
-fn stage() -> (Backstage, Program) {
-    let backstage = Backstage::open();
-    let mut program = Program::answered_by(BINARY, &backstage);
-    program.set("OLLIM_MODEL", "claude:claude-test-1").set("OLLIM_CLAUDE", &claude().display().to_string());
-    (backstage, program)
+fn setup() -> (BackgroundModelServer, Program) {
+    let model_server = BackgroundModelServer::start();
+    let mut program = Program::with_model(BINARY, &model_server);
+    program
+        .set_env("OLLIM_MODEL", "claude:claude-test-1")
+        .set_env("OLLIM_CLAUDE", &claude_path().display().to_string());
+    (model_server, program)
 }
 
 /// The running child processes of `running`.
-fn children(running: &Running) -> Vec<u32> {
+fn children(running: &RunningProgram) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").expect("a list of processes");
     let numbers = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let parent = format!("PPid:\t{}\n", running.pid());
-    numbers.filter(|number| status(*number).is_some_and(|status| status.contains(&parent))).collect()
+    numbers.filter(|number| process_status(*number).is_some_and(|status| status.contains(&parent))).collect()
 }
 
-fn status(process: u32) -> Option<String> {
+fn process_status(process: u32) -> Option<String> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     (!status.contains("State:\tZ")).then_some(status)
 }
@@ -52,69 +54,75 @@ fn kill(process: u32) {
 }
 
 /// Waits until none of `processes` runs.
-fn gone(processes: &[u32]) {
-    wait(async {
-        while processes.iter().any(|process| status(*process).is_some()) {
+fn wait_for_exit(processes: &[u32]) {
+    block_on(async {
+        while processes.iter().any(|process| process_status(*process).is_some()) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     });
 }
 
-fn messages(backstage: &Backstage) -> String {
-    backstage.requests().pop().map(|request| request.json["messages"].to_string()).unwrap_or_default()
+fn last_messages(model_server: &BackgroundModelServer) -> String {
+    model_server.requests().pop().map(|request| request.json["messages"].to_string()).unwrap_or_default()
 }
 
-fn how(running: &Running, text: &str) -> Value {
-    running.converse(text).expect("an end").data["how"].clone()
+fn turn_ending(running: &RunningProgram, text: &str) -> Value {
+    running.send_and_wait(text).expect("an end").data["how"].clone()
 }
 
 /// The program calls tools through our server, and after a restart it resumes its own session.
 #[test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-fn a_tool_of_ours_runs_and_a_restart_goes_on_where_it_was() {
-    let (backstage, program) = stage();
+fn tool_call_works_and_a_restart_resumes_the_session() {
+    let (model_server, program) = setup();
     let milk = json!({"text": "milk"});
-    backstage
-        .model()
-        .script([Act::says("One moment.").and_calls(INBOX_ADD, &milk), Act::says("It is kept.")]);
+    model_server.model().script([
+        ScriptedReply::text("One moment.").with_tool_call(INBOX_ADD, &milk),
+        ScriptedReply::text("It is kept."),
+    ]);
     let running = program.start();
     assert_eq!(running.get("/api/health").expect("health")["brain"], "claude:claude-test-1");
-    assert_eq!(how(&running, "remember milk"), "finished");
-    assert!(messages(&backstage).contains("kept as 1"), "{}", messages(&backstage));
+    assert_eq!(turn_ending(&running, "remember milk"), "finished");
+    assert!(last_messages(&model_server).contains("kept as 1"), "{}", last_messages(&model_server));
     let started = children(&running);
     assert_eq!(started.len(), 1);
     running.terminate();
-    assert!(status(started[0]).is_none(), "it outlived us");
+    assert!(process_status(started[0]).is_none(), "it outlived us");
 
-    backstage.model().script([Act::says("Milk.")]);
+    model_server.model().script([ScriptedReply::text("Milk.")]);
     let running = program.start();
-    assert_eq!(how(&running, "what did i say?"), "finished");
+    assert_eq!(turn_ending(&running, "what did i say?"), "finished");
     running.terminate();
-    let sent = messages(&backstage);
+    let sent = last_messages(&model_server);
     assert!(sent.contains("It is kept.") && !sent.contains("not in your memory"), "{sent}");
-    assert_eq!(backstage.requests().len(), 3, "nothing was asked that nobody wanted");
+    assert_eq!(model_server.requests().len(), 3, "nothing was asked that nobody wanted");
     let acknowledged = vec!["remember milk".to_owned(), "what did i say?".to_owned()];
-    let ledger = Ledger { acknowledged, requests: Vec::new() };
-    assert_eq!([examine(program.data()), ledger.check(program.data())].concat(), [""; 0]);
+    let ledger = Observations { acknowledged, requests: Vec::new() };
+    assert_eq!([find_violations(program.data()), ledger.check(program.data())].concat(), [""; 0]);
 }
 
 #[test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-fn a_program_that_is_killed_in_mid_turn_is_started_again_for_the_next_message() {
-    let (backstage, program) = stage();
+fn killed_program_is_restarted_for_the_next_message() {
+    let (model_server, program) = setup();
     let gate = Gate::new();
-    backstage.model().script([Act::says("Morning."), Act::says("Once upon a time").held_at(4, &gate)]);
+    model_server.model().script([
+        ScriptedReply::text("Morning."),
+        ScriptedReply::text("Once upon a time").waiting_at_event(4, &gate),
+    ]);
     let running = program.start();
-    assert_eq!(how(&running, "good morning"), "finished");
+    assert_eq!(turn_ending(&running, "good morning"), "finished");
     let first = children(&running);
-    running.say("a story").expect("it is heard");
-    wait(gate.reached());
+    running.send_message("a story").expect("it is heard");
+    block_on(gate.reached());
     kill(first[0]);
 
     // The unanswered message is sent again with the next message that needs the model.
-    backstage.model().script([Act::says("There was a king."), Act::says("He had a cat.")]);
-    assert_eq!(how(&running, "and who was there?"), "finished");
-    let sent = messages(&backstage);
+    model_server
+        .model()
+        .script([ScriptedReply::text("There was a king."), ScriptedReply::text("He had a cat.")]);
+    assert_eq!(turn_ending(&running, "and who was there?"), "finished");
+    let sent = last_messages(&model_server);
     assert!(
         sent.contains("good morning") && sent.contains("a story") && sent.contains("who was there"),
         "{sent}"
@@ -122,47 +130,52 @@ fn a_program_that_is_killed_in_mid_turn_is_started_again_for_the_next_message() 
     let second = children(&running);
     assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
     running.terminate();
-    assert_eq!(examine(program.data()), [""; 0]);
+    assert_eq!(find_violations(program.data()), [""; 0]);
 }
 
 /// The program survives the end of its stdin during an answer, but not the end of the daemon.
 #[test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-fn when_we_are_killed_the_program_dies_with_us_and_the_owed_answer_comes_later() {
-    let (backstage, program) = stage();
+fn program_dies_with_the_daemon_and_the_answer_follows_later() {
+    let (model_server, program) = setup();
     let gate = Gate::new();
-    backstage.model().script([Act::says("Lisbon is lovely").held_at(4, &gate)]);
+    model_server.model().script([ScriptedReply::text("Lisbon is lovely").waiting_at_event(4, &gate)]);
     let running = program.start();
-    running.say("tell me about lisbon").expect("it is heard");
-    wait(gate.reached());
+    running.send_message("tell me about lisbon").expect("it is heard");
+    block_on(gate.reached());
     let started = children(&running);
     assert_eq!(started.len(), 1);
     running.kill();
-    gone(&started);
+    wait_for_exit(&started);
 
-    backstage.model().script([Act::says("Lisbon is lovely in march.")]);
+    model_server.model().script([ScriptedReply::text("Lisbon is lovely in march.")]);
     let running = program.start();
     let mut events = running.events().expect("events");
     // The unanswered message is answered first, in the same turn or before.
-    let next = running.say("thanks").expect("it is heard");
-    assert_eq!(events.ended(next).expect("an end").data["how"], "finished");
+    let next = running.send_message("thanks").expect("it is heard");
+    assert_eq!(events.wait_for_end(next).expect("an end").data["how"], "finished");
     running.terminate();
-    let sent = messages(&backstage);
+    let sent = last_messages(&model_server);
     assert!(sent.contains("Lisbon is lovely in march.") && sent.contains("thanks"), "{sent}");
-    assert_eq!(examine(program.data()), [""; 0]);
+    assert_eq!(find_violations(program.data()), [""; 0]);
 }
 
 /// The program's built-in tools are disabled.
 #[test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-fn the_programs_own_tools_are_not_to_be_had() {
-    let (backstage, program) = stage();
+fn built_in_tools_of_the_program_are_disabled() {
+    let (model_server, program) = setup();
     let proof = program.home().join("proof");
     let touch = json!({"command": format!("touch {}", proof.display()), "description": "d"});
-    backstage.model().script([Act::calls("Bash", &touch), Act::says("I can't.")]);
-    let said = program.run(&["chat", "--once", "touch it"]);
-    assert_eq!((stdout(&said).as_str(), said.status.code()), ("I can't.\n", Some(0)), "{}", stderr(&said));
-    let first = &backstage.requests()[0].json;
+    model_server.model().script([ScriptedReply::tool_call("Bash", &touch), ScriptedReply::text("I can't.")]);
+    let output = program.run(&["chat", "--once", "touch it"]);
+    assert_eq!(
+        (stdout(&output).as_str(), output.status.code()),
+        ("I can't.\n", Some(0)),
+        "{}",
+        stderr(&output)
+    );
+    let first = &model_server.requests()[0].json;
     let tools = first["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str());
     // The placeholder only informs the vendor that tools may be added later.
     let tools: Vec<_> = tools.filter(|name| *name != "DeferredToolPlaceholder").collect();
@@ -173,60 +186,64 @@ fn the_programs_own_tools_are_not_to_be_had() {
 /// The stored session position can be lost; the conversation cannot.
 #[test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-fn a_damaged_place_is_kept_aside_and_the_conversation_is_told_again() {
-    let (backstage, program) = stage();
+fn damaged_session_position_resends_the_conversation() {
+    let (model_server, program) = setup();
     assert_eq!(program.run(&["chat", "--once", "my name is Ada"]).status.code(), Some(0));
-    let places = program.data().join("state/model_places.json");
-    std::fs::write(&places, "{\"main\":").expect("a file to damage");
-    let said = program.run(&["chat", "--once", "who am i?"]);
-    assert_eq!(said.status.code(), Some(0));
-    assert!(stderr(&said).contains("the claude program is told our conversation again"), "{}", stderr(&said));
-    let sent = messages(&backstage);
+    let positions = program.data().join("state/model_places.json");
+    std::fs::write(&positions, "{\"main\":").expect("a file to damage");
+    let output = program.run(&["chat", "--once", "who am i?"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        stderr(&output).contains("the claude program is told our conversation again"),
+        "{}",
+        stderr(&output)
+    );
+    let sent = last_messages(&model_server);
     assert!(sent.contains("not in your memory") && sent.contains("my name is Ada"), "{sent}");
-    assert_eq!(examine(program.data()), [""; 0]);
+    assert_eq!(find_violations(program.data()), [""; 0]);
 }
 
 #[test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-fn the_doctor_tells_the_version_and_the_login_and_asks_no_model() {
-    let (backstage, mut program) = stage();
-    let looked = stdout(&program.run(&["doctor"]));
-    assert!(looked.contains("(Claude Code), logged in (api_key)"), "{looked}");
-    program.set("ANTHROPIC_API_KEY", "");
-    let looked = stdout(&program.run(&["doctor"]));
-    assert!(looked.contains("✗ model") && looked.contains("run `claude auth login` once"), "{looked}");
-    assert!(backstage.requests().is_empty());
+fn doctor_shows_version_and_login_without_a_model_call() {
+    let (model_server, mut program) = setup();
+    let report = stdout(&program.run(&["doctor"]));
+    assert!(report.contains("(Claude Code), logged in (api_key)"), "{report}");
+    program.set_env("ANTHROPIC_API_KEY", "");
+    let report = stdout(&program.run(&["doctor"]));
+    assert!(report.contains("✗ model") && report.contains("run `claude auth login` once"), "{report}");
+    assert!(model_server.requests().is_empty());
 }
 
 #[test]
-fn a_program_that_is_not_there_is_told_before_anything_is_made() {
+fn missing_program_is_reported_before_files_are_created() {
     let mut program = Program::new(BINARY);
-    program.set("OLLIM_MODEL", "claude:opus");
+    program.set_env("OLLIM_MODEL", "claude:opus");
     let check = |program: &Program, what: &str| {
-        let said = program.run(&["chat", "--once", "hello"]);
-        assert_eq!(said.status.code(), Some(78), "{}", stderr(&said));
-        let sentence = stderr(&said);
+        let output = program.run(&["chat", "--once", "hello"]);
+        assert_eq!(output.status.code(), Some(78), "{}", stderr(&output));
+        let sentence = stderr(&output);
         assert!(sentence.starts_with(&format!("error: {what}")), "{sentence}");
         assert!(sentence.contains("npm install -g @anthropic-ai/claude-code"), "{sentence}");
         assert!(!program.data().exists(), "{sentence}");
-        let looked = stdout(&program.run(&["doctor"]));
-        assert!(looked.contains(&format!("✗ model    {what}")), "{looked}");
+        let report = stdout(&program.run(&["doctor"]));
+        assert!(report.contains(&format!("✗ model    {what}")), "{report}");
     };
     check(&program, "there is no program called `claude` on the PATH.");
-    program.set("OLLIM_CLAUDE", "/no/such/claude");
+    program.set_env("OLLIM_CLAUDE", "/no/such/claude");
     check(&program, "there is no claude program at `/no/such/claude`.");
 }
 
 /// A program under the parent-death guard does not start if its parent is already gone.
 #[test]
-fn a_leash_without_a_hand_holds_nothing() {
+fn guarded_program_does_not_start_without_its_parent() {
     let program = Program::new(BINARY);
     let proof = program.home().join("proof");
     let proof_text = proof.display().to_string();
-    let leashed = program.run(&["leash", "1", "touch", &proof_text]);
-    assert_eq!((leashed.status.code(), proof.exists()), (Some(1), false), "{}", stderr(&leashed));
+    let guarded = program.run(&["leash", "1", "touch", &proof_text]);
+    assert_eq!((guarded.status.code(), proof.exists()), (Some(1), false), "{}", stderr(&guarded));
     let ours = std::process::id().to_string();
-    let leashed = program.run(&["leash", &ours, "touch", &proof_text]);
-    assert_eq!((leashed.status.code(), proof.exists()), (Some(0), true), "{}", stderr(&leashed));
+    let guarded = program.run(&["leash", &ours, "touch", &proof_text]);
+    assert_eq!((guarded.status.code(), proof.exists()), (Some(0), true), "{}", stderr(&guarded));
     assert!(!stdout(&program.run(&["--help"])).contains("leash"));
 }

@@ -4,17 +4,17 @@ use std::net::TcpListener;
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
-use testkit::kill::{Program, stderr, stdout};
+use testkit::process::{Program, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-fn json_of(output: &Output) -> Value {
+fn parse_json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(output)))
 }
 
 /// CL-3: the help starts with examples, lists every command and explains the exit codes.
 #[test]
-fn the_help_leads_with_examples() {
+fn help_starts_with_examples() {
     let program = Program::offline(BINARY);
     for form in ["--help", "-h", "help"] {
         let help = program.run(&[form]);
@@ -35,7 +35,7 @@ fn the_help_leads_with_examples() {
 
 /// CL-2: an unknown command does not start the assistant.
 #[test]
-fn an_unknown_command_is_a_mistake_with_a_suggestion() {
+fn unknown_command_is_a_usage_error_with_a_suggestion() {
     let program = Program::offline(BINARY);
     for (arguments, suggestion) in
         [(["sesions", "tree"], "sessions"), (["chat", "--onec"], "--once"), (["sessions", "treee"], "tree")]
@@ -49,10 +49,10 @@ fn an_unknown_command_is_a_mistake_with_a_suggestion() {
 }
 
 #[test]
-fn every_exit_code_says_what_it_says() {
+fn exit_codes_match_their_meaning() {
     let mut program = Program::offline(BINARY);
     let check = |program: &Program, arguments: &[&str], code: i32| {
-        let output = program.run_reading(arguments, "hello");
+        let output = program.run_with_input(arguments, "hello");
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
     };
     check(&program, &["chat", "--once", "hello"], 0);
@@ -67,15 +67,15 @@ fn every_exit_code_says_what_it_says() {
     check(&program, &["open"], 0);
     check(&program, &["chat", "--once", "hello"], 0);
     running.terminate();
-    program.set("OLLIM_MODEL", "gpt-9000");
+    program.set_env("OLLIM_MODEL", "gpt-9000");
     check(&program, &["run", "--no-chat"], 78);
 }
 
 #[test]
-fn a_wrong_setting_is_named() {
+fn invalid_setting_is_named() {
     let check = |name: &str, value: &str, words: &[&str]| {
         let mut program = Program::offline(BINARY);
-        program.set(name, value);
+        program.set_env(name, value);
         let output = program.run(&["run", "--no-chat"]);
         assert_eq!(output.status.code(), Some(78), "{name}={value}: {}", stderr(&output));
         for word in words {
@@ -95,9 +95,9 @@ fn a_wrong_setting_is_named() {
 /// ENV-5: an unknown time zone is an error that names the variable, in every command that shows
 /// times.
 #[test]
-fn an_unknown_zone_names_its_variable() {
+fn unknown_time_zone_names_its_variable() {
     let mut program = Program::offline(BINARY);
-    program.set("OLLIM_TIMEZONE", "Nowhere");
+    program.set_env("OLLIM_TIMEZONE", "Nowhere");
     for arguments in [&["sessions"][..], &["status"], &["chat", "--once", "hello"]] {
         let output = program.run(arguments);
         assert_eq!(output.status.code(), Some(78));
@@ -107,28 +107,28 @@ fn an_unknown_zone_names_its_variable() {
 
 /// Diagnostic commands report a wrong setting next to everything else.
 #[test]
-fn a_wrong_setting_does_not_stop_who_only_looks() {
+fn invalid_setting_does_not_stop_diagnostic_commands() {
     let mut program = Program::offline(BINARY);
     let running = program.start();
-    program.set("OLLIM_HTTP", "localhost");
+    program.set_env("OLLIM_HTTP", "localhost");
     let doctor = program.run(&["doctor"]);
     assert_eq!(doctor.status.code(), Some(1), "{}", stderr(&doctor));
-    let told = stdout(&doctor);
-    assert!(told.contains("✗ settings OLLIM_HTTP: `localhost` is not an address"), "{told}");
-    assert!(told.contains(&format!("✓ running  pid {}", running.pid())), "{told}");
-    let findings = json_of(&program.run(&["doctor", "--json"]));
+    let output = stdout(&doctor);
+    assert!(output.contains("✗ settings OLLIM_HTTP: `localhost` is not an address"), "{output}");
+    assert!(output.contains(&format!("✓ running  pid {}", running.pid())), "{output}");
+    let findings = parse_json(&program.run(&["doctor", "--json"]));
     assert_eq!(findings["ok"], false);
     let status = program.run(&["status"]);
     assert_eq!(status.status.code(), Some(78));
     assert!(stdout(&status).starts_with(&format!("running (pid {})", running.pid())), "{}", stdout(&status));
     assert!(stderr(&status).starts_with("error: OLLIM_HTTP: "), "{}", stderr(&status));
-    let status = json_of(&program.run(&["status", "--json"]));
+    let status = parse_json(&program.run(&["status", "--json"]));
     assert_eq!((&status["running"], &status["error"]["kind"]), (&true.into(), &"configuration".into()));
     running.terminate();
 }
 
 #[test]
-fn a_misspelt_setting_in_the_file_is_named() {
+fn misspelt_setting_in_the_file_is_named() {
     let check = |text: &str, word: &str| {
         let program = Program::offline(BINARY);
         std::fs::create_dir_all(program.data()).expect("a directory");
@@ -146,10 +146,10 @@ fn a_misspelt_setting_in_the_file_is_named() {
 
 /// The page is reachable from this machine only.
 #[test]
-fn an_address_that_others_can_reach_is_refused() {
+fn public_address_is_refused() {
     for address in ["0.0.0.0:7645", "[::]:7645", "192.0.2.1:7645"] {
         let mut program = Program::offline(BINARY);
-        program.set("OLLIM_HTTP", address);
+        program.set_env("OLLIM_HTTP", address);
         let output = program.run(&["run", "--no-chat"]);
         assert_eq!(output.status.code(), Some(78), "{address}: {}", stderr(&output));
         assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
@@ -158,11 +158,11 @@ fn an_address_that_others_can_reach_is_refused() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_stepped_over() {
+fn occupied_port_is_skipped() {
     let mut program = Program::offline(BINARY);
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("its number");
-    program.set("OLLIM_HTTP", &address.to_string());
+    program.set_env("OLLIM_HTTP", &address.to_string());
     let running = program.start();
     let health = running.get("/api/health").expect("it lives");
     let page = health["page"].as_str().expect("an address");
@@ -174,11 +174,11 @@ fn a_port_that_is_taken_is_stepped_over() {
 
 /// With `--json` every command prints exactly one document on stdout, also on failure.
 #[test]
-fn with_json_every_answer_is_one_document() {
+fn json_output_is_one_document() {
     let mut program = Program::offline(BINARY);
     let check = |program: &Program, arguments: &[&str], look: &dyn Fn(&Value) -> bool| {
         let arguments: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
-        let value = json_of(&program.run(&arguments));
+        let value = parse_json(&program.run(&arguments));
         assert!(look(&value), "{arguments:?}: {value}");
     };
     check(&program, &["status"], &|value| value["running"] == false);
@@ -195,12 +195,12 @@ fn with_json_every_answer_is_one_document() {
     });
     check(&program, &["run", "--no-chat"], &|value| value["error"]["kind"] == "running");
     running.terminate();
-    program.set("OLLIM_TIMEZONE", "Nowhere");
+    program.set_env("OLLIM_TIMEZONE", "Nowhere");
     check(&program, &["status"], &|value| value["error"]["kind"] == "configuration");
 }
 
 #[test]
-fn every_shell_gets_its_completions() {
+fn completions_exist_for_every_shell() {
     let program = Program::offline(BINARY);
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = program.run(&["completion", shell]);
@@ -211,7 +211,7 @@ fn every_shell_gets_its_completions() {
 
 /// Completion offers only the names that fit the command.
 #[test]
-fn every_group_completes_its_own_names() {
+fn each_command_group_completes_its_own_names() {
     let mut program = Program::offline(BINARY);
     for (file, text) in [
         ("routines/tea.md", "---\nid: tea\ncron: 0 8 * * *\n---\nx\n"),
@@ -222,22 +222,22 @@ fn every_group_completes_its_own_names() {
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
         std::fs::write(path, text).expect("a file");
     }
-    program.set("COMPLETE", "fish");
-    let offered = |words: &[&str]| {
+    program.set_env("COMPLETE", "fish");
+    let completions = |words: &[&str]| {
         let line = [&["--", "ollim-bot"], words, &[""]].concat();
-        let offered = stdout(&program.run(&line));
-        let names = offered.lines().filter_map(|line| line.split('\t').next());
+        let completions = stdout(&program.run(&line));
+        let names = completions.lines().filter_map(|line| line.split('\t').next());
         names.filter(|name| !name.starts_with('-')).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(offered(&["routine", "show"]), ["tea"]);
-    assert_eq!(offered(&["routine", "pause"]), ["tea"]);
-    assert_eq!(offered(&["reminder", "cancel"]), ["mum"]);
-    assert_eq!(offered(&["webhook", "show"]), ["gh"]);
-    assert_eq!(offered(&["done"]), ["mum", "tea"]);
+    assert_eq!(completions(&["routine", "show"]), ["tea"]);
+    assert_eq!(completions(&["routine", "pause"]), ["tea"]);
+    assert_eq!(completions(&["reminder", "cancel"]), ["mum"]);
+    assert_eq!(completions(&["webhook", "show"]), ["gh"]);
+    assert_eq!(completions(&["done"]), ["mum", "tea"]);
 }
 
 #[test]
-fn the_sessions_are_listed_and_drawn() {
+fn sessions_are_listed_and_drawn_as_a_tree() {
     let program = Program::offline(BINARY);
     assert_eq!(stdout(&program.run(&["sessions"])), "nothing was said yet.\n");
     assert_eq!(program.run(&["sessions", "tree"]).status.code(), Some(0));
@@ -251,7 +251,7 @@ fn the_sessions_are_listed_and_drawn() {
 }
 
 #[test]
-fn status_names_the_page_the_brain_and_the_session() {
+fn status_shows_page_model_and_session() {
     let program = Program::offline(BINARY);
     let nothing = program.run(&["status"]);
     assert_eq!(
@@ -274,7 +274,7 @@ fn status_names_the_page_the_brain_and_the_session() {
 
 /// A closed pipe or a full disk on stdout causes no panic.
 #[test]
-fn a_reader_that_has_gone_is_no_reason_to_panic() {
+fn closed_output_causes_no_panic() {
     let program = Program::offline(BINARY);
     for arguments in [
         &["sessions"][..],
@@ -286,7 +286,7 @@ fn a_reader_that_has_gone_is_no_reason_to_panic() {
     ] {
         for shell in ["\"$@\" | true", "\"$@\" >/dev/full", "\"$@\" 2>/dev/full >/dev/full", "\"$@\" >&-"] {
             let mut command = program.command_through(shell, arguments);
-            let output = testkit::kill::finish(command.stdin(Stdio::null()));
+            let output = testkit::process::run_to_end(command.stdin(Stdio::null()));
             assert!(!stderr(&output).contains("panicked"), "{arguments:?} {shell}: {}", stderr(&output));
         }
     }
@@ -295,16 +295,16 @@ fn a_reader_that_has_gone_is_no_reason_to_panic() {
 /// ENV-7: the argument takes precedence over the variable, and the variable over the home
 /// directory.
 #[test]
-fn the_data_directory_can_be_moved() {
+fn data_directory_can_be_configured() {
     let mut program = Program::offline(BINARY);
     let other = program.home().join("other");
     program.run(&["chat", "--once", "hello", "--data-dir", other.to_str().expect("a name")]);
     assert!(other.join("state/journal.db").exists());
     assert!(!program.data().exists());
-    program.set("OLLIM_DATA_DIR", "");
+    program.set_env("OLLIM_DATA_DIR", "");
     program.run(&["chat", "--once", "hello"]);
     assert!(program.home().join(".ollim-bot/state/journal.db").exists());
-    program.set("HOME", "");
+    program.set_env("HOME", "");
     let output = program.run(&["chat", "--once", "hello"]);
     assert_eq!(output.status.code(), Some(78));
     assert!(stderr(&output).contains("--data-dir"), "{}", stderr(&output));
@@ -313,7 +313,7 @@ fn the_data_directory_can_be_moved() {
 /// TP-11: an invalid tool list in a job file is reported with its source, by the doctor and in the
 /// log at start, and stops neither.
 #[test]
-fn a_wrong_tool_list_is_told_and_stops_nobody() {
+fn invalid_tool_list_is_reported_and_stops_nothing() {
     let program = Program::offline(BINARY);
     let routines = program.data().join("routines");
     std::fs::create_dir_all(&routines).expect("a directory");
@@ -327,8 +327,8 @@ fn a_wrong_tool_list_is_told_and_stops_nobody() {
     let start = start.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut running = start.spawn().expect("the program starts");
     let log = std::io::BufReader::new(running.stderr.take().expect("its log"));
-    let told = std::io::BufRead::lines(log).map_while(Result::ok).find(|line| line.contains(complaint));
+    let output = std::io::BufRead::lines(log).map_while(Result::ok).find(|line| line.contains(complaint));
     running.kill().expect("a process to kill");
     running.wait().expect("an end");
-    assert!(told.is_some());
+    assert!(output.is_some());
 }

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use testkit::kill::{Backstage, Program, contents, stderr};
+use testkit::process::{BackgroundModelServer, Program, read_tree, stderr};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
 /// B5: a database of a later version is not touched.
 #[test]
-fn a_database_of_the_future_is_left_alone() {
+fn database_of_a_later_version_is_not_touched() {
     let program = Program::offline(BINARY);
     assert_eq!(program.run(&["chat", "--once", "hello"]).status.code(), Some(0));
     let database = program.data().join("state/journal.db");
@@ -19,9 +19,9 @@ fn a_database_of_the_future_is_left_alone() {
         connection.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a version");
     connection.pragma_update(None, "user_version", 99).expect("a version");
     drop(connection);
-    let before = contents(program.data());
+    let before = read_tree(program.data());
     for arguments in [["run", "--no-chat"], ["chat", "--once"]] {
-        let output = program.run_reading(&arguments, "hello");
+        let output = program.run_with_input(&arguments, "hello");
         assert_eq!(output.status.code(), Some(78), "{}", stderr(&output));
         let expected = format!(
             "error: the journal has format 99 and this version of ollim-bot knows up to {known}. \
@@ -29,13 +29,13 @@ fn a_database_of_the_future_is_left_alone() {
         );
         assert_eq!(stderr(&output).trim(), expected);
     }
-    assert_eq!(contents(program.data()), before);
+    assert_eq!(read_tree(program.data()), before);
 }
 
 /// B5: a damaged database is preserved and named for any kind of damage, and the conversation
 /// continues.
 #[test]
-fn a_damaged_database_is_kept_aside_and_named() {
+fn damaged_database_is_preserved_and_named() {
     type Damage = fn(&[u8]) -> Vec<u8>;
     let damages: [(&str, Damage); 7] = [
         ("nothing", |_| Vec::new()),
@@ -55,16 +55,16 @@ fn a_damaged_database_is_kept_aside_and_named() {
 
         let output = program.run(&["chat", "--once", "hello"]);
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
-        let said = stderr(&output);
+        let text = stderr(&output);
         assert!(
-            said.contains(
+            text.contains(
                 "the journal was damaged or gone, and there was no backup. what there was of it is kept as "
             ),
-            "{name}: {said}"
+            "{name}: {text}"
         );
-        let aside = aside(program.data());
-        assert_eq!(std::fs::read(&aside).expect("the original"), damaged, "{name}");
-        assert!(said.contains(&*aside.to_string_lossy()), "{name}: {said}");
+        let copy = corrupt_copy(program.data());
+        assert_eq!(std::fs::read(&copy).expect("the original"), damaged, "{name}");
+        assert!(text.contains(&*copy.to_string_lossy()), "{name}: {text}");
         let again = program.run(&["chat", "--once", "hello again"]);
         assert_eq!((again.status.code(), stderr(&again)), (Some(0), String::new()), "{name}: told once");
     }
@@ -72,12 +72,13 @@ fn a_damaged_database_is_kept_aside_and_named() {
 
 /// B5: with backups, the conversation continues from the newest valid one.
 #[test]
-fn after_damage_the_conversation_goes_on_from_the_newest_backup() {
-    let backstage = Backstage::open();
-    let program = Program::answered_by(BINARY, &backstage);
+fn conversation_continues_from_the_newest_backup() {
+    let model_server = BackgroundModelServer::start();
+    let program = Program::with_model(BINARY, &model_server);
     let state = program.data().join("state");
     let backups = state.join("backups");
-    for (text, backup) in [("my locker is 214", "journal-20260101T000000Z.db"), ("on floor 3", NEWEST)] {
+    for (text, backup) in [("my locker is 214", "journal-20260101T000000Z.db"), ("on floor 3", NEWEST_BACKUP)]
+    {
         assert_eq!(program.run(&["chat", "--once", text]).status.code(), Some(0));
         std::fs::create_dir_all(&backups).expect("a folder");
         std::fs::copy(state.join("journal.db"), backups.join(backup)).expect("a backup");
@@ -92,35 +93,35 @@ fn after_damage_the_conversation_goes_on_from_the_newest_backup() {
         "{}",
         stderr(&output)
     );
-    assert_eq!(std::fs::read(aside(program.data())).expect("the original"), b"damage");
-    let last = backstage.requests().pop().expect("a request");
+    assert_eq!(std::fs::read(corrupt_copy(program.data())).expect("the original"), b"damage");
+    let last = model_server.requests().pop().expect("a request");
     assert!(last.body.contains("my locker is 214") && last.body.contains("on floor 3"), "{}", last.body);
 }
 
 /// B5: if a start recovers the journal but fails afterwards, the next start announces the recovery,
 /// once.
 #[test]
-fn what_was_done_about_damage_is_told_by_the_first_start_that_succeeds() {
+fn recovery_is_announced_by_the_first_successful_start() {
     let mut program = Program::offline(BINARY);
     assert_eq!(program.run(&["chat", "--once", "remember: locker 214"]).status.code(), Some(0));
     std::fs::write(program.data().join("state/journal.db"), "damage").expect("damage");
     // The public address is refused after the journal was opened.
-    program.set("OLLIM_HTTP", "192.0.2.1:7645");
+    program.set_env("OLLIM_HTTP", "192.0.2.1:7645");
     assert_eq!(program.run(&["run", "--no-chat"]).status.code(), Some(78));
-    let aside = aside(program.data());
-    assert_eq!(std::fs::read(&aside).expect("the original"), b"damage");
+    let copy = corrupt_copy(program.data());
+    assert_eq!(std::fs::read(&copy).expect("the original"), b"damage");
 
     let output = program.run(&["chat", "--once", "hello"]);
-    assert!(stderr(&output).contains(&*aside.to_string_lossy()), "{}", stderr(&output));
+    assert!(stderr(&output).contains(&*copy.to_string_lossy()), "{}", stderr(&output));
     let again = program.run(&["chat", "--once", "hello again"]);
     assert_eq!((again.status.code(), stderr(&again)), (Some(0), String::new()), "told once");
 }
 
 /// The newest valid backup.
-const NEWEST: &str = "journal-20260102T000000Z.db";
+const NEWEST_BACKUP: &str = "journal-20260102T000000Z.db";
 
-fn aside(data: &Path) -> PathBuf {
-    let mut found: Vec<PathBuf> = contents(&data.join("state")).into_keys().collect();
+fn corrupt_copy(data: &Path) -> PathBuf {
+    let mut found: Vec<PathBuf> = read_tree(&data.join("state")).into_keys().collect();
     found.retain(|path| path.to_string_lossy().contains("journal.db.corrupt-") && path.extension().is_some());
     found.retain(|path| {
         !path.to_string_lossy().ends_with("-wal") && !path.to_string_lossy().ends_with("-shm")

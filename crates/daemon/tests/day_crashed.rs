@@ -10,14 +10,14 @@ use std::time::Instant;
 use domain::context::UNKNOWN_OUTCOME;
 use jiff::{SignedDuration, Zoned};
 use serde_json::{Value, json};
-use testkit::kill::{Backstage, Program, contents};
-use testkit::model_server::Act;
-use testkit::oracle::examine;
+use testkit::model_server::ScriptedReply;
+use testkit::oracle::find_violations;
+use testkit::process::{BackgroundModelServer, Program, read_tree};
 
-use day::{Died, come_to_rest, heard, log, shifted};
+use day::{ExitedEarly, notification_count, open_journal, run_until_idle, shifted_binary};
 
-const SUM_UP: &str = "compact_session";
-const KEEP: &str = "keep it short";
+const COMPACT_TOOL: &str = "compact_session";
+const COMPACT_INSTRUCTIONS: &str = "keep it short";
 
 const MORNING: &str = "2026-11-16T08:59:00+01:00[Europe/Madrid]";
 
@@ -35,17 +35,17 @@ const JOBS: [(&str, &str); 3] = [
 ];
 
 /// Like `day::reply`, but the routine requests a compaction of its session.
-fn reply(request: &Value) -> Act {
+fn reply(request: &Value) -> ScriptedReply {
     let last = request["messages"].as_array().and_then(|messages| messages.last());
-    let told = last.map(|message| message["content"].to_string()).unwrap_or_default();
-    let newest = told.rsplit("[2026-11-").next().unwrap_or_default();
-    let in_doubt = newest.contains(UNKNOWN_OUTCOME) && request["messages"].to_string().contains(SUM_UP);
+    let text = last.map(|message| message["content"].to_string()).unwrap_or_default();
+    let newest = text.rsplit("[2026-11-").next().unwrap_or_default();
+    let in_doubt = newest.contains(UNKNOWN_OUTCOME) && request["messages"].to_string().contains(COMPACT_TOOL);
     // A request for a summary contains the instructions.
-    if told.contains(KEEP) {
-        return Act::says("[2026-11-16 09:00] I am routine r, and keep it short.");
+    if text.contains(COMPACT_INSTRUCTIONS) {
+        return ScriptedReply::text("[2026-11-16 09:00] I am routine r, and keep it short.");
     }
     if newest.contains("routine r\\n") || newest.contains("routine r\"") || in_doubt {
-        Act::calls(SUM_UP, &json!({ "instructions": KEEP }))
+        ScriptedReply::tool_call(COMPACT_TOOL, &json!({ "instructions": COMPACT_INSTRUCTIONS }))
     } else {
         day::reply(request)
     }
@@ -53,7 +53,7 @@ fn reply(request: &Value) -> Act {
 
 /// A2: a sample of the crash points of the next test.
 #[test]
-fn a_day_survives_a_crash_at_some_touches_of_the_disk() {
+fn day_survives_a_crash_at_some_disk_operations() {
     let crashed = (0..14).map(|nth| 11 + nth * 31).filter(|point| crash_at(*point)).count();
     assert!(crashed >= 12, "the day has hardly touched the disk: {crashed} crashes");
 }
@@ -62,7 +62,7 @@ fn a_day_survives_a_crash_at_some_touches_of_the_disk() {
 /// the chain has its successor, and the session is compacted once.
 #[test]
 #[ignore = "five hundred days, one for each touch of the disk, take many minutes"]
-fn a_day_survives_a_crash_at_every_touch_of_the_disk() {
+fn day_survives_a_crash_at_every_disk_operation() {
     let points = (0..).take_while(|point| crash_at(*point)).count();
     assert!(points >= 300, "the day has hardly touched the disk: {points} points");
 }
@@ -70,54 +70,55 @@ fn a_day_survives_a_crash_at_every_touch_of_the_disk() {
 /// Runs the day with a crash at `point`, then continues without one. Returns whether the crash
 /// happened.
 fn crash_at(point: usize) -> bool {
-    let backstage = Backstage::open();
-    backstage.model().answering(reply);
-    let mut program = Program::answered_by(shifted(), &backstage);
+    let model_server = BackgroundModelServer::start();
+    model_server.model().answering(reply);
+    let mut program = Program::with_model(shifted_binary(), &model_server);
     for (file, text) in JOBS {
         let path = program.data().join(file);
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
         std::fs::write(path, text).expect("a file");
     }
-    let died = live(&mut program, Some(point), SignedDuration::ZERO);
-    if let Err(Died(passed)) = died {
-        live(&mut program, None, passed).expect("nothing ends it any more");
+    let died = run_day(&mut program, Some(point), SignedDuration::ZERO);
+    if let Err(ExitedEarly(passed)) = died {
+        run_day(&mut program, None, passed).expect("nothing ends it any more");
     }
-    let wrong: Vec<String> = examine(program.data()).into_iter().chain(lost(program.data())).collect();
+    let wrong: Vec<String> =
+        find_violations(program.data()).into_iter().chain(find_losses(program.data())).collect();
     assert!(wrong.is_empty(), "point {point}: {wrong:#?}");
     died.is_err()
 }
 
 /// Runs the program, `passed` after the morning, until no work is left.
-fn live(program: &mut Program, point: Option<usize>, passed: SignedDuration) -> Result<(), Died> {
+fn run_day(program: &mut Program, point: Option<usize>, passed: SignedDuration) -> Result<(), ExitedEarly> {
     let morning: Zoned = MORNING.parse().expect("a time");
-    program.set("SHIFTED_TO", &(&morning + passed).to_string());
-    program.set("CRASH_AT", &point.map(|point| point.to_string()).unwrap_or_default());
+    program.set_env("SHIFTED_TO", &(&morning + passed).to_string());
+    program.set_env("CRASH_AT", &point.map(|point| point.to_string()).unwrap_or_default());
     let began = Instant::now();
     let started = program.try_start(program.command(&[]));
     // The shifted clock also advances by itself, and must not go back at the next start.
-    let died = |later: SignedDuration| {
-        let by_itself = SignedDuration::try_from(began.elapsed()).unwrap_or_default();
-        Died(passed + later + by_itself)
+    let exited = |later: SignedDuration| {
+        let elapsed = SignedDuration::try_from(began.elapsed()).unwrap_or_default();
+        ExitedEarly(passed + later + elapsed)
     };
     let running = match (started, point) {
         (Ok(running), _) => running,
-        (Err(_), Some(_)) => return Err(died(SignedDuration::ZERO)),
+        (Err(_), Some(_)) => return Err(exited(SignedDuration::ZERO)),
         (Err((status, told)), None) => panic!("it ended with {status}: {told}"),
     };
-    come_to_rest(&running, program.data()).map_err(|Died(later)| died(later))?;
+    run_until_idle(&running, program.data()).map_err(|ExitedEarly(later)| exited(later))?;
     match running.terminate().0.success() {
         true => Ok(()),
         // All work is done; it crashed in a disk operation of the shutdown.
-        false => Err(died(SignedDuration::from_hours(1))),
+        false => Err(exited(SignedDuration::from_hours(1))),
     }
 }
 
 /// Returns what was lost or duplicated.
-fn lost(data: &Path) -> Vec<String> {
+fn find_losses(data: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
-    let log = log(data);
-    let count = |sql: &str| log.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a count");
-    for (what, expected, sql) in [
+    let journal = open_journal(data);
+    let count = |sql: &str| journal.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a count");
+    for (label, expected, sql) in [
         (
             "times of the routine were done",
             1,
@@ -134,14 +135,14 @@ fn lost(data: &Path) -> Vec<String> {
     ] {
         let found = count(sql);
         if found != expected {
-            wrong.push(format!("{found} {what}, not {expected}"));
+            wrong.push(format!("{found} {label}, not {expected}"));
         }
     }
-    match heard(data, "m") {
+    match notification_count(data, "m") {
         1 => {}
         times => wrong.push(format!("the reminder was heard {times} times")),
     }
-    let left = contents(data).into_keys().filter(|path| {
+    let left = read_tree(data).into_keys().filter(|path| {
         path.extension().is_some_and(|extension| extension == "tmp")
             || path.starts_with(data.join("reminders"))
     });

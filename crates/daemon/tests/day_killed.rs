@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use domain::dice::Dice;
+use domain::rng::Rng;
 use jiff::{SignedDuration, Timestamp, Zoned};
-use testkit::kill::{Backstage, Program, Running, call, free_port};
-use testkit::oracle::examine;
+use testkit::oracle::find_violations;
+use testkit::process::{BackgroundModelServer, Program, RunningProgram, call_webhook, free_port};
 
-use day::{Died, come_to_rest, heard, log, reply, shifted};
+use day::{ExitedEarly, notification_count, open_journal, reply, run_until_idle, shifted_binary};
 
 const DAY: &str = "2026-11-16T00:00:00+01:00[Europe/Madrid]";
 
@@ -26,103 +26,103 @@ const CALLS: u32 = 10;
 /// kills: each occurrence ends once, each reminder and accepted call is delivered once, and the
 /// checks of each chain follow each other.
 #[test]
-fn a_day_survives_five_hundred_kills() {
-    live(1, 500);
+fn day_survives_five_hundred_kills() {
+    run_day(1, 500);
 }
 
-fn live(seed: u64, kills: u32) {
-    let backstage = Backstage::open();
-    backstage.model().answering(reply);
-    let mut program = Program::answered_by(shifted(), &backstage);
+fn run_day(seed: u64, kills: u32) {
+    let model_server = BackgroundModelServer::start();
+    model_server.model().answering(reply);
+    let mut program = Program::with_model(shifted_binary(), &model_server);
     let port = free_port();
-    program.set("WEBHOOK_PORT", &port.to_string()).set("WEBHOOK_SECRET", "sesame");
+    program.set_env("WEBHOOK_PORT", &port.to_string()).set_env("WEBHOOK_SECRET", "sesame");
     let start: Zoned = DAY.parse().expect("a time");
-    let mut dice = Dice::new(seed);
-    plan(program.data(), &start, &mut dice);
+    let mut rng = Rng::new(seed);
+    write_job_files(program.data(), &start, &mut rng);
     // The last starts are after the day, so that overdue work has time to finish.
     let step = SignedDuration::from_hours(24) * 10 / (i32::try_from(kills).expect("few kills") * 9);
-    let mut said = 0;
-    let mut called = 0;
+    let mut messages_sent = 0;
+    let mut calls_made = 0;
     for number in 0..kills {
         let now = &start + step * i32::try_from(number).expect("few kills");
-        program.set("SHIFTED_TO", &now.to_string());
+        program.set_env("SHIFTED_TO", &now.to_string());
         let running = program.start();
-        if number % 17 == 3 && said < 30 {
-            said += 1;
-            running.blurt(&format!("message {said}"));
+        if number % 17 == 3 && messages_sent < 30 {
+            messages_sent += 1;
+            running.send_message_unread(&format!("message {messages_sent}"));
         }
         // After a broken connection the caller cannot know whether the call was accepted, so it
         // repeats it after a restart.
-        if number % 45 == 10 && called < CALLS {
-            called += 1;
+        if number % 45 == 10 && calls_made < CALLS {
+            calls_made += 1;
         }
-        if (10..=11).contains(&(number % 45)) && called > 0 {
-            assert_eq!(deliver(port, called), Some(202), "seed {seed}: call {called}");
+        if (10..=11).contains(&(number % 45)) && calls_made > 0 {
+            assert_eq!(deliver(port, calls_made), Some(202), "seed {seed}: call {calls_made}");
         }
-        linger(&running, &mut dice);
+        wait_random(&running, &mut rng);
         running.kill();
     }
-    program.set("SHIFTED_TO", &(&start + SignedDuration::from_hours(30)).to_string());
+    program.set_env("SHIFTED_TO", &(&start + SignedDuration::from_hours(30)).to_string());
     let running = program.start();
-    if let Err(Died(passed)) = come_to_rest(&running, program.data()) {
+    if let Err(ExitedEarly(passed)) = run_until_idle(&running, program.data()) {
         panic!("seed {seed}: nobody killed it, and it ended after {passed:#}");
     }
     running.terminate();
-    let wrong = examine(program.data());
+    let wrong = find_violations(program.data());
     assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
     let day = (start.timestamp(), start.timestamp() + SignedDuration::from_hours(30));
-    assert_all_accounted(seed, program.data(), day);
-    assert_heard_once(seed, program.data());
-    assert_delivered_once(seed, program.data());
+    assert_all_occurrences_ended(seed, program.data(), day);
+    assert_reminders_shown_once(seed, program.data());
+    assert_calls_delivered_once(seed, program.data());
     assert_chains(seed, program.data());
 }
 
 /// Makes call `number`: even calls are delivered verbatim, odd ones are examined by a run.
 fn deliver(port: u16, number: u32) -> Option<u16> {
-    let hook = hook_of(number);
+    let hook = webhook_of(number);
     let key = format!("delivery {number}");
     let headers = [("authorization", "Bearer sesame"), ("idempotency-key", key.as_str())];
     let body = format!(r#"{{"what": "call w{number}."}}"#);
-    call(port, hook, &headers, &body).map(|(status, _)| status)
+    call_webhook(port, hook, &headers, &body).map(|(status, _)| status)
 }
 
-fn hook_of(number: u32) -> &'static str {
+fn webhook_of(number: u32) -> &'static str {
     if number.is_multiple_of(2) { "bell" } else { "ci" }
 }
 
 /// Waits for a random number of answers, so that speed of the machine does not matter, and then a
 /// random short time, so that the kill can hit any instruction.
-fn linger(running: &Running, dice: &mut Dice) {
-    for _ in 0..dice.roll() % 5 {
+fn wait_random(running: &RunningProgram, rng: &mut Rng) {
+    for _ in 0..rng.next_u64() % 5 {
         let _ = running.command("/status");
     }
-    let until = Instant::now() + Duration::from_micros(dice.roll() % 10_000);
+    let until = Instant::now() + Duration::from_micros(rng.next_u64() % 10_000);
     while Instant::now() < until {
         std::hint::spin_loop();
     }
 }
 
 /// Writes the job files of the day.
-fn plan(data: &Path, start: &Zoned, dice: &mut Dice) {
+fn write_job_files(data: &Path, start: &Zoned, rng: &mut Rng) {
     let file = |folder: &str, name: String, text: String| {
         std::fs::create_dir_all(data.join(folder)).expect("a directory");
         std::fs::write(data.join(folder).join(name), text).expect("a file");
     };
     for number in 0..ROUTINES {
-        let minute = dice.roll() % 60;
-        let hour = dice.roll() % 24;
-        let aside = [
+        let minute = rng.next_u64() % 60;
+        let hour = rng.next_u64() % 24;
+        let mode = [
             "background: true",
             "background: true\nisolated: true",
             "background: true\nsession: persistent",
             "",
         ][number % 4];
         let text = format!(
-            "---\nid: r{number}\ncron: {minute} {hour} * * *\nif-missed: once\n{aside}\n---\nroutine {number}\n"
+            "---\nid: r{number}\ncron: {minute} {hour} * * *\nif-missed: once\n{mode}\n---\nroutine {number}\n"
         );
         file("routines", format!("r{number}.md"), text.replace("\n\n---", "\n---"));
     }
-    let mut at = || start + SignedDuration::from_secs(i64::try_from(dice.roll() % 82_000).expect("a day"));
+    let mut at = || start + SignedDuration::from_secs(i64::try_from(rng.next_u64() % 82_000).expect("a day"));
     for number in 0..REMINDERS {
         let text = format!("---\nid: m{number}\nrun-at: {}\n---\nreminder m{number}.\n", iso(&at()));
         file("reminders", format!("m{number}.md"), text);
@@ -147,10 +147,10 @@ fn iso(at: &Zoned) -> String {
 
 /// Verifies that each due time of a routine has one ended occurrence or is part of a recorded
 /// missed range.
-fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestamp)) {
-    let log = log(data);
+fn assert_all_occurrences_ended(seed: u64, data: &Path, (from, to): (Timestamp, Timestamp)) {
+    let journal = open_journal(data);
     let mut rows =
-        log.prepare("SELECT source, due, stage, coalesce(last, due) FROM occurrences").expect("rows");
+        journal.prepare("SELECT source, due, stage, coalesce(last, due) FROM occurrences").expect("rows");
     let rows = rows.query_map([], |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
     });
@@ -168,18 +168,18 @@ fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestam
             let micros = due.as_microsecond();
             let source = format!("routine:r{number}");
             // Times before the first start were not planned yet.
-            let known = due > from + SignedDuration::from_mins(1);
+            let planned = due > from + SignedDuration::from_mins(1);
             let covered = rows.iter().any(|row| row.0 == source && row.1 <= micros && micros <= row.3);
-            assert!(covered || !known, "seed {seed}: {source} was due at {due} and nobody knows: {rows:?}");
+            assert!(covered || !planned, "seed {seed}: {source} was due at {due} and nobody knows: {rows:?}");
             due += SignedDuration::from_hours(24);
         }
     }
 }
 
 /// Verifies that each reminder was shown once and its file removed.
-fn assert_heard_once(seed: u64, data: &Path) {
+fn assert_reminders_shown_once(seed: u64, data: &Path) {
     for number in 0..REMINDERS {
-        let times = heard(data, &format!("m{number}"));
+        let times = notification_count(data, &format!("m{number}"));
         assert_eq!(times, 1, "seed {seed}: reminder m{number} was heard {times} times");
         let file = data.join(format!("reminders/m{number}.md"));
         assert!(!file.exists(), "seed {seed}: m{number} is still there");
@@ -187,17 +187,18 @@ fn assert_heard_once(seed: u64, data: &Path) {
 }
 
 /// The recorded reason of an occurrence that was rescheduled.
-const MOVED: &str = "its time was changed";
+const MOVED_REASON: &str = "its time was changed";
 
 /// Verifies that each call, though made twice, was accepted and ended once, and that verbatim ones
 /// were shown once.
-fn assert_delivered_once(seed: u64, data: &Path) {
-    let log = log(data);
-    let count =
-        |sql: &str, words: &str| -> u32 { log.query_row(sql, [words], |row| row.get(0)).expect("a count") };
+fn assert_calls_delivered_once(seed: u64, data: &Path) {
+    let journal = open_journal(data);
+    let count = |sql: &str, words: &str| -> u32 {
+        journal.query_row(sql, [words], |row| row.get(0)).expect("a count")
+    };
     for hook in ["bell", "ci"] {
-        let taken = count("SELECT count(*) FROM occurrences WHERE source = 'webhook:' || ?1", hook);
-        assert_eq!(taken, CALLS / 2, "seed {seed}: calls of {hook}");
+        let accepted = count("SELECT count(*) FROM occurrences WHERE source = 'webhook:' || ?1", hook);
+        assert_eq!(accepted, CALLS / 2, "seed {seed}: calls of {hook}");
     }
     for number in (2..=CALLS).step_by(2) {
         let shown = "SELECT (SELECT count(*) FROM entries WHERE kind = 'tools' AND body LIKE '%it rang: ' || ?1 || '%') \
@@ -211,24 +212,25 @@ fn assert_delivered_once(seed: u64, data: &Path) {
 /// A11: no check of a chain is duplicated, none follows the last one, and each finished one has its
 /// successor.
 fn assert_chains(seed: u64, data: &Path) {
-    let log = log(data);
-    let mut rows = log
+    let journal = open_journal(data);
+    let mut rows = journal
         .prepare("SELECT words, source, CASE stage WHEN 'cancelled' THEN why ELSE stage END FROM occurrences WHERE words LIKE 'chain c%'")
         .expect("rows");
     let rows = rows.query_map([], |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
     });
     let mut checks: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
-    for (words, source, stage) in rows.expect("rows").collect::<Result<Vec<_>, _>>().expect("rows") {
-        checks.entry(words).or_default().entry(source).or_default().push(stage);
+    for (words, source, hub) in rows.expect("rows").collect::<Result<Vec<_>, _>>().expect("rows") {
+        checks.entry(words).or_default().entry(source).or_default().push(hub);
     }
     assert_eq!(checks.len(), CHAINS, "seed {seed}: {checks:?}");
     for (words, checks) in checks {
-        let done = checks.values().flatten().filter(|stage| *stage == "done").count();
+        let done = checks.values().flatten().filter(|hub| *hub == "done").count();
         // When its parent is retried, a check may be rescheduled: the earlier occurrence is
         // cancelled.
-        let once = |times: &Vec<String>| times.iter().filter(|stage| *stage != MOVED).count() == 1;
-        assert!(checks.values().all(once), "seed {seed}: {words} {checks:?}");
+        let happened_once =
+            |times: &Vec<String>| times.iter().filter(|hub| *hub != MOVED_REASON).count() == 1;
+        assert!(checks.values().all(happened_once), "seed {seed}: {words} {checks:?}");
         assert!(checks.len() <= 3 && (done == 3 || done < checks.len()), "seed {seed}: {words} {checks:?}");
     }
 }

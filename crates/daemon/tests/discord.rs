@@ -4,32 +4,32 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use testkit::PATIENCE;
+use testkit::TEST_TIMEOUT;
 use testkit::clock::VirtualClock;
-use testkit::discord::{Discord, Seen, Server, Setup, Shown, serve};
-use testkit::kill::{Program, contents, stderr};
+use testkit::fake_discord::{FakeDiscord, InteractionView, MessageView, Server, Setup, serve};
+use testkit::process::{Program, read_tree, stderr};
 use tokio::net::TcpListener;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-async fn open() -> (Discord, Server, Program) {
+async fn setup() -> (FakeDiscord, Server, Program) {
     #[expect(clippy::disallowed_methods, reason = "program and fake Discord run in real time")]
     let start = jiff::Zoned::now();
-    let discord = Discord::new(Setup::default(), Arc::new(VirtualClock::new(start)));
+    let discord = FakeDiscord::new(Setup::default(), Arc::new(VirtualClock::new(start)));
     let server = serve(discord.clone(), TcpListener::bind("127.0.0.1:0").await.unwrap()).unwrap();
     let mut program = Program::offline(BINARY);
     program
-        .set("DISCORD_TOKEN", &discord.token())
-        .set("DISCORD_API_BASE", &format!("{}/api/v10", server.url()));
+        .set_env("DISCORD_TOKEN", &discord.token())
+        .set_env("DISCORD_API_BASE", &format!("{}/api/v10", server.url()));
     (discord, server, program)
 }
 
-async fn sees(discord: &Discord, words: &str) -> Seen {
-    let ours = |discord: &Discord| {
+async fn wait_for_message(discord: &FakeDiscord, words: &str) -> MessageView {
+    let matching = |discord: &FakeDiscord| {
         let visible = discord.visible().into_iter().rev();
         visible.into_iter().find(|seen| seen.author == Setup::default().bot && seen.content.contains(words))
     };
-    match discord.wait_for(PATIENCE, ours).await {
+    match discord.wait_for(TEST_TIMEOUT, matching).await {
         Some(seen) => seen,
         None => panic!("nobody said `{words}`:\n{}", discord.transcript()),
     }
@@ -38,22 +38,23 @@ async fn sees(discord: &Discord, words: &str) -> Seen {
 /// B5: the recovery of a damaged journal is announced once in Discord, even if a CLI command saw it
 /// before.
 #[tokio::test]
-async fn a_rescue_is_told_in_discord() {
-    let (discord, server, program) = open().await;
+async fn journal_recovery_is_announced_in_discord() {
+    let (discord, server, program) = setup().await;
     program.start().terminate();
     std::fs::write(program.data().join("state/journal.db"), "a letter to my aunt".repeat(500)).unwrap();
-    let asked = program.run(&["today"]);
-    assert!(stderr(&asked).contains("the journal was damaged"), "{}", stderr(&asked));
+    let today = program.run(&["today"]);
+    assert!(stderr(&today).contains("the journal was damaged"), "{}", stderr(&today));
     program.start().terminate();
     let running = program.start();
-    let told = sees(&discord, "the journal was damaged").await;
+    let announcement = wait_for_message(&discord, "the journal was damaged").await;
     while running.get("/api/health").unwrap()["discord"] != "connected" {
         tokio::task::yield_now().await;
     }
-    discord.owner().types("remember: buy bread");
-    sees(&discord, "kept as 1").await;
-    let told = |seen: &Seen| seen.content.contains("the journal was damaged") && seen.id != told.id;
-    assert!(!discord.visible().iter().any(told), "{}", discord.transcript());
+    discord.owner().send_text("remember: buy bread");
+    wait_for_message(&discord, "kept as 1").await;
+    let announcement =
+        |seen: &MessageView| seen.content.contains("the journal was damaged") && seen.id != announcement.id;
+    assert!(!discord.visible().iter().any(announcement), "{}", discord.transcript());
     running.terminate();
     server.stop().await;
 }
@@ -61,58 +62,58 @@ async fn a_rescue_is_told_in_discord() {
 /// SU-9, SU-10: start and shutdown send nothing. Messages are answered and a reminder sends its
 /// card. After kill -9 the button still works, and messages sent in between are processed once.
 #[tokio::test]
-async fn the_program_answers_in_discord_and_goes_on_after_a_kill() {
-    let (discord, server, program) = open().await;
+async fn program_answers_in_discord_and_continues_after_a_kill() {
+    let (discord, server, program) = setup().await;
     let running = program.start();
-    let connected = |discord: &Discord| (!discord.ledger().identifies.is_empty()).then_some(());
-    discord.wait_for(PATIENCE, connected).await.unwrap();
+    let connected = |discord: &FakeDiscord| (!discord.log().identifies.is_empty()).then_some(());
+    discord.wait_for(TEST_TIMEOUT, connected).await.unwrap();
     assert!(discord.visible().is_empty(), "a start says nothing");
-    discord.owner().types("remind me in 1 second to drink water");
-    sees(&discord, "drink water").await;
-    let card = sees(&discord, "⏰ drink water").await;
+    discord.owner().send_text("remind me in 1 second to drink water");
+    wait_for_message(&discord, "drink water").await;
+    let card = wait_for_message(&discord, "⏰ drink water").await;
     let health = running.get("/api/health").unwrap();
     assert_eq!(health["surfaces"], serde_json::json!(["terminal", "page", "discord"]));
     assert_eq!(health["discord"], "connected");
     assert_eq!(card.buttons().len(), 3);
     running.kill();
-    discord.owner().types("remember: buy bread");
+    discord.owner().send_text("remember: buy bread");
     let running = program.start();
-    sees(&discord, "kept as 1").await;
-    discord.owner().clicks(card.id, "Done").unwrap();
-    sees(&discord, "~~drink water~~ done").await;
+    wait_for_message(&discord, "kept as 1").await;
+    discord.owner().click(card.id, "Done").unwrap();
+    wait_for_message(&discord, "~~drink water~~ done").await;
     let before = discord.visible().len();
     running.terminate();
     assert_eq!(discord.visible().len(), before, "an end says nothing");
-    assert!(discord.ledger().embargo_breaches.is_empty());
+    assert!(discord.log().premature_requests.is_empty());
     server.stop().await;
 }
 
 /// SU-11, SU-13, D2: a token that Discord rejects is reported in one sentence, and everything else
 /// works.
 #[tokio::test]
-async fn a_wrong_token_is_told_and_the_rest_goes_on() {
-    let (discord, server, mut program) = open().await;
-    program.set("DISCORD_TOKEN", "not.the.token");
+async fn rejected_token_is_reported_and_the_rest_works() {
+    let (discord, server, mut program) = setup().await;
+    program.set_env("DISCORD_TOKEN", "not.the.token");
     let running = program.start();
-    let refused = |discord: &Discord| {
-        discord.ledger().requests.iter().find(|request| request.status == Some(401)).cloned()
+    let refused = |discord: &FakeDiscord| {
+        discord.log().requests.iter().find(|request| request.status == Some(401)).cloned()
     };
-    discord.wait_for(PATIENCE, refused).await.unwrap();
-    let told = async {
+    discord.wait_for(TEST_TIMEOUT, refused).await.unwrap();
+    let reported = async {
         while !running.log().contains("Discord does not accept the token") {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, told).await.unwrap();
-    let answer = running.converse("remember: milk").unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, reported).await.unwrap();
+    let answer = running.send_and_wait("remember: milk").unwrap();
     assert_eq!(answer.data["how"], "finished");
     assert!(!running.log().contains("not.the.token"), "{}", running.log());
-    let line = running.get("/api/health").unwrap()["discord"].to_string();
-    assert!(line.contains("not connected: Discord does not accept the token"), "{line}");
+    let connection = running.get("/api/health").unwrap()["discord"].to_string();
+    assert!(connection.contains("not connected: Discord does not accept the token"), "{connection}");
     running.terminate();
-    assert_eq!(discord.ledger().requests.len(), 1, "who is refused does not ask again");
+    assert_eq!(discord.log().requests.len(), 1, "who is refused does not ask again");
 
-    program.set("DISCORD_TOKEN", "two words");
+    program.set_env("DISCORD_TOKEN", "two words");
     let running = program.start();
     let notices = running.get("/api/health").unwrap()["notices"].to_string();
     assert!(notices.contains("DISCORD_TOKEN: the Discord token is empty or has a space"), "{notices}");
@@ -121,7 +122,7 @@ async fn a_wrong_token_is_told_and_the_rest_goes_on() {
 }
 
 /// A fake claude program: signed in after it received a code, and unusable before.
-const CLAUDE: &str = r#"#!/bin/sh
+const FAKE_CLAUDE: &str = r#"#!/bin/sh
 here=$(dirname "$0")
 hear_of() { while IFS= read -r line; do case $line in *"$1"*) return ;; esac; done; exit 0; }
 case "$*" in
@@ -145,121 +146,121 @@ while hear_of '"user"'; do
 done
 "#;
 
-const LINK: &str = "https://claude.example/authorize?state=s_1";
+const SIGN_IN_LINK: &str = "https://claude.example/authorize?state=s_1";
 
 /// Configures `program` to use the fake claude program.
-fn answers_through_claude(program: &mut Program) {
+fn use_fake_claude(program: &mut Program) {
     let claude = program.home().join("claude");
-    std::fs::write(&claude, CLAUDE).unwrap();
+    std::fs::write(&claude, FAKE_CLAUDE).unwrap();
     std::fs::set_permissions(&claude, PermissionsExt::from_mode(0o700)).unwrap();
-    program.set("OLLIM_MODEL", "claude").set("OLLIM_CLAUDE", &claude.display().to_string());
+    program.set_env("OLLIM_MODEL", "claude").set_env("OLLIM_CLAUDE", &claude.display().to_string());
 }
 
 /// Reads the lines of a file that the fake wrote.
-fn lines(program: &Program, name: &str) -> Vec<String> {
+fn read_lines(program: &Program, name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(program.home().join(name)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 /// Returns whether the process with this number runs.
-fn runs(number: &str) -> bool {
+fn is_running(number: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("State:\tZ")
 }
 
-async fn until(is: impl Fn() -> bool) {
+async fn wait_until(condition: impl Fn() -> bool) {
     let waited = async {
-        while !is() {
+        while !condition() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, waited).await.unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, waited).await.unwrap();
 }
 
 /// SU-3: a user of the claude program without a login is sent a link. Messages wait and are
 /// answered after the code was pasted. The code is stored nowhere, and no login process is left
 /// running.
 #[tokio::test]
-async fn the_human_signs_the_claude_program_in_from_their_messages() {
-    let (discord, server, mut program) = open().await;
-    answers_through_claude(&mut program);
-    program.set("OLLIM_LOG", "debug");
+async fn user_signs_in_to_claude_in_discord() {
+    let (discord, server, mut program) = setup().await;
+    use_fake_claude(&mut program);
+    program.set_env("OLLIM_LOG", "debug");
     let running = program.start();
-    let sent = sees(&discord, LINK).await;
+    let sent = wait_for_message(&discord, SIGN_IN_LINK).await;
     assert!(sent.content.starts_with("claude is not signed in. open this"), "{}", sent.content);
-    discord.owner().types("hello");
-    sees(&discord, "`/login` gives you a link").await;
-    let asked = discord.owner().runs("/login", &[]).unwrap();
-    let settled = |discord: &Discord| {
-        let Shown::Message(seen) = discord.answer_to(asked) else { return None };
+    discord.owner().send_text("hello");
+    wait_for_message(&discord, "`/login` gives you a link").await;
+    let interaction = discord.owner().run_command("/login", &[]).unwrap();
+    let settled = |discord: &FakeDiscord| {
+        let InteractionView::Message(seen) = discord.interaction_view(interaction) else { return None };
         Some(seen)
     };
-    let told = discord.wait_for(PATIENCE, settled).await.unwrap();
-    assert!(told.is_ephemeral() && told.content.contains(LINK), "{told:?}");
+    let reply = discord.wait_for(TEST_TIMEOUT, settled).await.unwrap();
+    assert!(reply.is_ephemeral() && reply.content.contains(SIGN_IN_LINK), "{reply:?}");
     let code = "abcdefghijklmnopqrstuvwx#zyxwvutsrqponmlkjihgfedc";
-    discord.owner().types(code);
-    sees(&discord, "claude is signed in.").await;
-    sees(&discord, "good to be here.").await;
-    let told = running.command("/login").unwrap().to_string();
-    assert!(told.contains("claude is signed in. `/login again`"), "{told}");
+    discord.owner().send_text(code);
+    wait_for_message(&discord, "claude is signed in.").await;
+    wait_for_message(&discord, "good to be here.").await;
+    let reply = running.command("/login").unwrap().to_string();
+    assert!(reply.contains("claude is signed in. `/login again`"), "{reply}");
     let late = running.command(code).unwrap_err().to_string();
     assert!(late.contains("no link of mine waits for a code"), "{late}");
-    let logins = lines(&program, "logins");
+    let logins = read_lines(&program, "logins");
     assert_eq!(logins.len(), 1, "{logins:?}");
     let log = running.log();
     running.terminate();
     let halves: Vec<&str> = code.split('#').collect();
-    let tells = |bytes: &[u8]| {
+    let contains_code = |bytes: &[u8]| {
         halves.iter().any(|half| bytes.windows(half.len()).any(|part| part == half.as_bytes()))
     };
-    assert!(!tells(log.as_bytes()), "{log}");
-    for (path, bytes) in contents(program.data()) {
-        assert!(!tells(&bytes), "the code stands in {}", path.display());
+    assert!(!contains_code(log.as_bytes()), "{log}");
+    for (path, bytes) in read_tree(program.data()) {
+        assert!(!contains_code(&bytes), "the code stands in {}", path.display());
     }
-    assert!(!logins.iter().any(|number| runs(number)), "{logins:?}");
+    assert!(!logins.iter().any(|number| is_running(number)), "{logins:?}");
     server.stop().await;
 }
 
 /// SU-3: repeated starts do not send a link each time, and a kill also ends the login process.
 #[tokio::test]
-async fn a_start_soon_after_another_sends_no_second_link() {
-    let (discord, server, mut program) = open().await;
-    answers_through_claude(&mut program);
+async fn restart_sends_no_second_sign_in_link() {
+    let (discord, server, mut program) = setup().await;
+    use_fake_claude(&mut program);
     let running = program.start();
-    sees(&discord, LINK).await;
-    let logins = lines(&program, "logins");
-    assert!(runs(&logins[0]));
+    wait_for_message(&discord, SIGN_IN_LINK).await;
+    let logins = read_lines(&program, "logins");
+    assert!(is_running(&logins[0]));
     running.kill();
-    until(|| !runs(&logins[0])).await;
+    wait_until(|| !is_running(&logins[0])).await;
     let running = program.start();
-    until(|| lines(&program, "asked").len() == 2).await;
+    wait_until(|| read_lines(&program, "asked").len() == 2).await;
     // The link is sent before the check, and earlier messages are visible before later ones.
-    let told = running.command("/login").unwrap().to_string();
-    assert!(told.contains(LINK), "{told}");
-    discord.owner().types("hello");
-    sees(&discord, "`/login` gives you a link").await;
+    let reply = running.command("/login").unwrap().to_string();
+    assert!(reply.contains(SIGN_IN_LINK), "{reply}");
+    discord.owner().send_text("hello");
+    wait_for_message(&discord, "`/login` gives you a link").await;
     let sent = discord.visible().into_iter().filter(|seen| seen.content.contains("claude is not signed in."));
     assert_eq!(sent.count(), 1, "{}", discord.transcript());
     running.terminate();
-    assert_eq!(lines(&program, "logins").len(), 2);
-    assert!(!lines(&program, "logins").iter().any(|number| runs(number)));
+    assert_eq!(read_lines(&program, "logins").len(), 2);
+    assert!(!read_lines(&program, "logins").iter().any(|number| is_running(number)));
     server.stop().await;
 }
 
 /// SU-3: with an API key, or without the claude program, no sign-in is offered.
 #[tokio::test]
-async fn who_speaks_with_a_key_is_not_signed_in() {
-    let (_discord, server, mut program) = open().await;
+async fn sign_in_needs_the_claude_program_without_a_key() {
+    let (_discord, server, mut program) = setup().await;
     let running = program.start();
-    let told = running.command("/login").unwrap_err().to_string();
-    assert!(told.contains("only the claude program is signed in"), "{told}");
+    let reply = running.command("/login").unwrap_err().to_string();
+    assert!(reply.contains("only the claude program is signed in"), "{reply}");
     running.terminate();
-    answers_through_claude(&mut program);
-    program.set("ANTHROPIC_API_KEY", "sk-test");
+    use_fake_claude(&mut program);
+    program.set_env("ANTHROPIC_API_KEY", "sk-test");
     let running = program.start();
-    let told = running.command("/login").unwrap_err().to_string();
-    assert!(told.contains("the key in ANTHROPIC_API_KEY"), "{told}");
+    let reply = running.command("/login").unwrap_err().to_string();
+    assert!(reply.contains("the key in ANTHROPIC_API_KEY"), "{reply}");
     running.terminate();
-    assert!(lines(&program, "logins").is_empty());
+    assert!(read_lines(&program, "logins").is_empty());
     server.stop().await;
 }

@@ -4,30 +4,30 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use domain::dice::Dice;
+use domain::rng::Rng;
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use testkit::kill::{Backstage, Program, Running};
-use testkit::model_server::Act;
-use testkit::oracle::examine;
+use testkit::model_server::ScriptedReply;
+use testkit::oracle::find_violations;
+use testkit::process::{BackgroundModelServer, Program, RunningProgram};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
 /// A13: after a kill at any time, the fork is restored or its end is recorded, and no report is
 /// lost.
 #[test]
-fn a_fork_survives_kills_or_its_end_is_told() {
-    let kills: usize = (1..=2).map(live).sum();
+fn fork_survives_kills_or_its_end_is_recorded() {
+    let kills: usize = (1..=2).map(run_session).sum();
     assert!(kills >= 8, "only {kills} kills fell");
 }
 
 /// A13: like the previous test, with 200 kills.
 #[test]
 #[ignore = "long: 200 kills take minutes"]
-fn a_fork_survives_two_hundred_kills_or_its_end_is_told() {
+fn fork_survives_two_hundred_kills_or_its_end_is_recorded() {
     let mut kills = 0;
     for seed in 100.. {
-        kills += live(seed);
+        kills += run_session(seed);
         if kills >= 200 {
             break;
         }
@@ -35,40 +35,40 @@ fn a_fork_survives_two_hundred_kills_or_its_end_is_told() {
 }
 
 /// Runs one session with a kill after each step. Returns the number of kills.
-fn live(seed: u64) -> usize {
-    let backstage = Backstage::open();
-    backstage.model().answering(reply);
-    let program = Program::answered_by(BINARY, &backstage);
-    let mut dice = Dice::new(seed);
-    let mut promised = Vec::new();
+fn run_session(seed: u64) -> usize {
+    let model_server = BackgroundModelServer::start();
+    model_server.model().answering(reply);
+    let program = Program::with_model(BINARY, &model_server);
+    let mut rng = Rng::new(seed);
+    let mut acknowledged = Vec::new();
     let mut kills = 0;
     let mut running = program.start();
-    running.converse("good morning").expect("an answer");
+    running.send_and_wait("good morning").expect("an answer");
     for number in 1..=8 {
-        promised.extend(step(&running, number, &mut dice));
+        acknowledged.extend(random_step(&running, number, &mut rng));
         running.kill();
         kills += 1;
-        assert_sound(seed, program.data());
+        assert_consistent(seed, program.data());
         running = program.start();
         assert_fork_is_shown(seed, &running, program.data());
     }
     let _ = running.command("/exit");
-    running.converse("the last one").expect("an answer");
+    running.send_and_wait("the last one").expect("an answer");
     running.terminate();
-    assert_sound(seed, program.data());
-    let kept = reports(program.data());
-    for text in promised {
-        let times = kept.iter().filter(|kept| **kept == text).count();
-        assert_eq!(times, 1, "seed {seed}: `{text}` was acknowledged and is there {times} times: {kept:?}");
+    assert_consistent(seed, program.data());
+    let stored = stored_reports(program.data());
+    for text in acknowledged {
+        let times = stored.iter().filter(|stored| **stored == text).count();
+        assert_eq!(times, 1, "seed {seed}: `{text}` was acknowledged and is there {times} times: {stored:?}");
     }
     kills
 }
 
 /// Runs a random fork command and waits shortly. Returns the text of an acknowledged report.
-fn step(running: &Running, number: u64, dice: &mut Dice) -> Option<String> {
+fn random_step(running: &RunningProgram, number: u64, rng: &mut Rng) -> Option<String> {
     let summary = format!("summary {number}");
     let report = format!("/report {summary}");
-    let command = match dice.roll() % 8 {
+    let command = match rng.next_u64() % 8 {
         0 | 1 => format!("/fork topic {number}"),
         2 => report.clone(),
         3 => "/report".to_owned(),
@@ -76,23 +76,23 @@ fn step(running: &Running, number: u64, dice: &mut Dice) -> Option<String> {
         5 => "/exit".to_owned(),
         6 => "/clear".to_owned(),
         _ => {
-            let _ = running.say(&format!("message {number}"));
-            linger(dice.roll() % 20_000);
+            let _ = running.send_message(&format!("message {number}"));
+            busy_wait(rng.next_u64() % 20_000);
             return None;
         }
     };
-    if dice.roll().is_multiple_of(3) {
-        running.blurt_command(&command);
-        linger(dice.roll() % 6_000);
+    if rng.next_u64().is_multiple_of(3) {
+        running.send_command_unread(&command);
+        busy_wait(rng.next_u64() % 6_000);
         return None;
     }
     let answer = running.command(&command);
-    linger(dice.roll() % 20_000);
+    busy_wait(rng.next_u64() % 20_000);
     (command == report && answer.is_ok()).then_some(summary)
 }
 
 /// Busy-waits, so that the kill can hit any instruction.
-fn linger(microseconds: u64) {
+fn busy_wait(microseconds: u64) {
     let until = Instant::now() + Duration::from_micros(microseconds);
     while Instant::now() < until {
         std::hint::spin_loop();
@@ -100,26 +100,26 @@ fn linger(microseconds: u64) {
 }
 
 /// A model that leaves a report when asked to.
-fn reply(request: &Value) -> Act {
+fn reply(request: &Value) -> ScriptedReply {
     let last = request["messages"].as_array().and_then(|messages| messages.last()).cloned();
     let content = last.unwrap_or_default()["content"].to_string();
     if content.contains("call `report_updates` now") {
-        Act::calls("report_updates", &json!({ "message": "what the model found" }))
+        ScriptedReply::tool_call("report_updates", &json!({ "message": "what the model found" }))
     } else {
-        Act::says("so it is")
+        ScriptedReply::text("so it is")
     }
 }
 
-fn assert_sound(seed: u64, data: &Path) {
-    let wrong = examine(data);
+fn assert_consistent(seed: u64, data: &Path) {
+    let wrong = find_violations(data);
     assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
 }
 
 /// Verifies that the fork in the journal is the one shown to clients, and that main's session is
 /// listed. A pending answer may finish in between and start a fork, so the comparison is retried.
-fn assert_fork_is_shown(seed: u64, running: &Running, data: &Path) {
-    let log = Connection::open(data.join("state/journal.db")).expect("a log");
-    let open = || log.query_row("SELECT branch FROM forks", [], |row| row.get::<_, String>(0)).ok();
+fn assert_fork_is_shown(seed: u64, running: &RunningProgram, data: &Path) {
+    let journal = Connection::open(data.join("state/journal.db")).expect("a log");
+    let open = || journal.query_row("SELECT branch FROM forks", [], |row| row.get::<_, String>(0)).ok();
     let shown = || {
         running.command("/status").expect("an answer of the assistant, after all it had to do first");
         running.events().expect("events").hello["fork"]["branch"].as_str().map(str::to_owned)
@@ -129,9 +129,9 @@ fn assert_fork_is_shown(seed: u64, running: &Running, data: &Path) {
     assert!(sessions["drawing"].as_str().is_some_and(|drawing| !drawing.is_empty()), "seed {seed}");
 }
 
-fn reports(data: &Path) -> Vec<String> {
-    let log = Connection::open(data.join("state/journal.db")).expect("a log");
-    let mut rows = log.prepare("SELECT text FROM reports").expect("reports");
+fn stored_reports(data: &Path) -> Vec<String> {
+    let journal = Connection::open(data.join("state/journal.db")).expect("a log");
+    let mut rows = journal.prepare("SELECT text FROM reports").expect("reports");
     let texts = rows.query_map([], |row| row.get(0)).expect("their texts");
     texts.collect::<Result<_, _>>().expect("texts")
 }

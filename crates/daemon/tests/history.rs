@@ -2,90 +2,94 @@
 
 use std::sync::Arc;
 
-use daemon::own::OwnCommands;
+use daemon::in_process_cli::InProcessCli;
 use daemon::settings::{Environment, Settings};
 use journal::disk::RealDisk;
 use serde_json::Value;
-use testkit::kill::{Program, stderr, stdout};
+use testkit::process::{Program, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-fn said(program: &Program, line: &[&str]) -> String {
+fn output_of(program: &Program, line: &[&str]) -> String {
     let output = program.run(line);
     assert_eq!(output.status.code(), Some(0), "{line:?}: {}", stderr(&output));
     stdout(&output)
 }
 
-fn json(program: &Program, line: &[&str]) -> Value {
+fn json_of(program: &Program, line: &[&str]) -> Value {
     let output = program.run(&[line, &["--json"]].concat());
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line:?} {error}: {output:?}"))
 }
 
 /// SA-11: sessions, prompts, response, transcript and search, with their flags, on our own journal.
 #[test]
-fn what_was_said_is_found_again() {
+fn history_commands_find_the_conversation() {
     let program = Program::offline(BINARY);
-    assert_eq!(said(&program, &["history", "sessions"]), "nothing was said yet.\n");
-    said(&program, &["chat", "--once", "call the dentist tomorrow at 10"]);
-    said(&program, &["chat", "--once", "hello"]);
-    let prompts = said(&program, &["history", "prompts", "--since", "1h"]);
+    assert_eq!(output_of(&program, &["history", "sessions"]), "nothing was said yet.\n");
+    output_of(&program, &["chat", "--once", "call the dentist tomorrow at 10"]);
+    output_of(&program, &["chat", "--once", "hello"]);
+    let prompts = output_of(&program, &["history", "prompts", "--since", "1h"]);
     assert!(prompts.contains("terminal on main  call the dentist tomorrow at 10"), "{prompts}");
-    let newest = &json(&program, &["history", "prompts"])["prompts"][0];
-    let oldest = &json(&program, &["history", "prompts", "-r"])["prompts"][0];
+    let newest = &json_of(&program, &["history", "prompts"])["prompts"][0];
+    let oldest = &json_of(&program, &["history", "prompts", "-r"])["prompts"][0];
     assert_eq!((&newest["text"], &oldest["turn"]), (&"hello".into(), &1.into()));
-    let response = said(&program, &["history", "response", "1"]);
+    let response = output_of(&program, &["history", "response", "1"]);
     assert!(response.contains("call the dentist"), "{response}");
-    let sessions = said(&program, &["history", "sessions", "-t", "main"]);
+    let sessions = output_of(&program, &["history", "sessions", "-t", "main"]);
     assert!(sessions.contains("2 messages  call the dentist tomorrow at 10"), "{sessions}");
-    let transcript = said(&program, &["history", "transcript"]);
+    let transcript = output_of(&program, &["history", "transcript"]);
     let first = transcript.find("dentist");
     let last = transcript.find("hello");
     assert!(first.is_some() && first < last, "{transcript}");
-    let found = said(&program, &["history", "search", "the", "dent"]);
+    let found = output_of(&program, &["history", "search", "the", "dent"]);
     assert!(found.contains("terminal on main, number 1"), "{found}");
     assert_eq!(
-        json(&program, &["history", "search", "dentist", "-t", "discord"])["hits"],
+        json_of(&program, &["history", "search", "dentist", "-t", "discord"])["hits"],
         Value::Array(vec![])
     );
     assert_eq!(
-        json(&program, &["history", "search", "dentist", "--until", "2d"])["hits"],
+        json_of(&program, &["history", "search", "dentist", "--until", "2d"])["hits"],
         Value::Array(vec![])
     );
-    let exported = said(&program, &["history", "export"]);
+    let exported = output_of(&program, &["history", "export"]);
     assert!(exported.starts_with("# main\n\n## you, ") && exported.contains("\n## ollim, "), "{exported}");
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn missing_history_is_reported() {
     let program = Program::offline(BINARY);
-    said(&program, &["chat", "--once", "hello"]);
-    let wrong = |line: &[&str], code: i32, words: &str| {
+    output_of(&program, &["chat", "--once", "hello"]);
+    let expect_failure = |line: &[&str], code: i32, words: &str| {
         let output = program.run(line);
         assert_eq!(output.status.code(), Some(code), "{line:?}");
         assert!(stderr(&output).contains(words), "{line:?}: {}", stderr(&output));
     };
-    wrong(&["history", "transcript", "fork/nobody"], 1, "`ollim-bot history sessions` lists them");
-    wrong(&["history", "response", "99"], 1, "`ollim-bot history prompts` lists the numbers");
-    wrong(&["history", "search", "x", "--since", "lately"], 2, "a length such as 90m, 24h, 7d or 2w");
-    wrong(&["history", "search"], 2, "WORDS");
-    wrong(&["history", "prompts", "--page", "0"], 2, "--page");
-    assert_eq!(said(&program, &["history", "search", "\" OR *"]), "nothing like that was said.\n");
+    expect_failure(&["history", "transcript", "fork/nobody"], 1, "`ollim-bot history sessions` lists them");
+    expect_failure(&["history", "response", "99"], 1, "`ollim-bot history prompts` lists the numbers");
+    expect_failure(
+        &["history", "search", "x", "--since", "lately"],
+        2,
+        "a length such as 90m, 24h, 7d or 2w",
+    );
+    expect_failure(&["history", "search"], 2, "WORDS");
+    expect_failure(&["history", "prompts", "--page", "0"], 2, "--page");
+    assert_eq!(output_of(&program, &["history", "search", "\" OR *"]), "nothing like that was said.\n");
 }
 
 /// Our own commands run in-process: they read the daemon's data directory and use its control
 /// socket.
 #[tokio::test]
-async fn the_model_runs_our_commands_without_a_shell() {
+async fn own_commands_run_without_a_shell() {
     let program = Program::offline(BINARY);
     let running = program.start();
-    running.converse("call the dentist tomorrow at 10").expect("an answer");
+    running.send_and_wait("call the dentist tomorrow at 10").expect("an answer");
     let mut environment = Environment::new(|_| None);
     environment.set_data_dir(program.data().to_owned());
     let settings = Settings::read(&environment).expect("settings");
-    let own = OwnCommands::new(&settings, Arc::new(RealDisk));
+    let cli = InProcessCli::new(&settings, Arc::new(RealDisk));
     let run = async |line: &str| {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        own.run(&words).await.map(|told| told.text)
+        cli.run(&words).await.map(|output| output.text)
     };
     let found = run("ollim-bot history search dentist").await.expect("hits");
     assert!(found.contains("call the dentist"), "{found}");

@@ -6,28 +6,29 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use testkit::kill::{Backstage, Program, stderr, stdout};
 use testkit::model_server::Options;
+use testkit::process::{BackgroundModelServer, Program, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-fn keep(path: &Path, key: &str) {
+fn write_key(path: &Path, key: &str) {
     let mut file = OpenOptions::new().create(true).truncate(true).write(true).open(path).expect("a key file");
     file.write_all(key.as_bytes()).expect("room for a key");
     set_permissions(path, Permissions::from_mode(0o600)).expect("a file of ours");
 }
 
-fn expired() -> (Backstage, Program, std::path::PathBuf) {
-    let backstage = Backstage::open_with(Options { key: Some("sk-new".to_owned()), ..Options::default() });
-    let mut program = Program::answered_by(BINARY, &backstage);
+fn setup_with_expired_key() -> (BackgroundModelServer, Program, std::path::PathBuf) {
+    let model_server =
+        BackgroundModelServer::start_with(Options { key: Some("sk-new".to_owned()), ..Options::default() });
+    let mut program = Program::with_model(BINARY, &model_server);
     let file = program.home().join("the.key");
-    keep(&file, "sk-old\n");
-    program.set("ANTHROPIC_API_KEY_FILE", file.to_str().expect("a plain path"));
-    (backstage, program, file)
+    write_key(&file, "sk-old\n");
+    program.set_env("ANTHROPIC_API_KEY_FILE", file.to_str().expect("a plain path"));
+    (model_server, program, file)
 }
 
 /// Returns the texts of the conversation, oldest first.
-fn said(messages: &serde_json::Value) -> Vec<String> {
+fn message_texts(messages: &serde_json::Value) -> Vec<String> {
     let messages = messages["messages"].as_array().expect("messages");
     messages.iter().map(|entry| entry["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
@@ -35,43 +36,47 @@ fn said(messages: &serde_json::Value) -> Vec<String> {
 /// E5: messages sent while the key is rejected are saved, and answered in order once the file has a
 /// new key.
 #[test]
-fn a_replaced_key_file_answers_all_that_waited_without_a_restart() {
-    let (_backstage, program, file) = expired();
+fn replaced_key_file_releases_waiting_messages_without_a_restart() {
+    let (_backstage, program, file) = setup_with_expired_key();
     let running = program.start();
     for words in ["one", "two", "three"] {
-        let kept = program.run(&["chat", "--once", words]);
-        assert_eq!((kept.status.code(), stdout(&kept).as_str()), (Some(1), ""));
-        assert!(stderr(&kept).contains("Your messages are kept and answered in order"), "{}", stderr(&kept));
-        assert!(!stderr(&kept).contains("sk-old"), "{}", stderr(&kept));
+        let output = program.run(&["chat", "--once", words]);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+        assert!(
+            stderr(&output).contains("Your messages are kept and answered in order"),
+            "{}",
+            stderr(&output)
+        );
+        assert!(!stderr(&output).contains("sk-old"), "{}", stderr(&output));
     }
     let mut events = running.events().expect("events");
-    keep(&file, "sk-new\n");
+    write_key(&file, "sk-new\n");
     for message in 1..=3 {
-        assert_eq!(events.ended(message).expect("an end").data["how"], "finished");
+        assert_eq!(events.wait_for_end(message).expect("an end").data["how"], "finished");
     }
-    let said = said(&running.get("/api/messages").expect("messages"));
-    assert_eq!(said.iter().step_by(2).collect::<Vec<_>>(), ["one", "two", "three"]);
-    for (words, answer) in [("one", &said[1]), ("two", &said[3]), ("three", &said[5])] {
-        assert!(answer.ends_with(words), "{said:?}");
+    let text = message_texts(&running.get("/api/messages").expect("messages"));
+    assert_eq!(text.iter().step_by(2).collect::<Vec<_>>(), ["one", "two", "three"]);
+    for (words, answer) in [("one", &text[1]), ("two", &text[3]), ("three", &text[5])] {
+        assert!(answer.ends_with(words), "{text:?}");
     }
 }
 
 /// E5: like the previous test, with a restart in between.
 #[test]
-fn what_waited_for_a_key_is_answered_by_the_next_process() {
-    let (backstage, program, file) = expired();
+fn messages_waiting_for_a_key_are_answered_after_a_restart() {
+    let (model_server, program, file) = setup_with_expired_key();
     assert_eq!(program.run(&["chat", "--once", "one"]).status.code(), Some(1));
     assert_eq!(program.run(&["chat", "--once", "two"]).status.code(), Some(1));
     let not_running = program.run(&["retry"]);
     assert_eq!(not_running.status.code(), Some(1));
     assert!(stderr(&not_running).contains("ollim-bot"), "{}", stderr(&not_running));
-    keep(&file, "sk-new");
+    write_key(&file, "sk-new");
     let third = program.run(&["chat", "--once", "three"]);
     assert_eq!(third.status.code(), Some(0), "{}", stderr(&third));
     assert!(stdout(&third).trim_end().ends_with("three"), "{}", stdout(&third));
     let running = program.start();
-    let said = said(&running.get("/api/messages").expect("messages"));
-    assert_eq!(said.iter().step_by(2).collect::<Vec<_>>(), ["one", "two", "three"]);
-    let taken = backstage.requests().len() - backstage.model().usage().len();
-    assert!(taken >= 2, "the old key was refused at least twice, not {taken} times");
+    let output = message_texts(&running.get("/api/messages").expect("messages"));
+    assert_eq!(output.iter().step_by(2).collect::<Vec<_>>(), ["one", "two", "three"]);
+    let refused = model_server.requests().len() - model_server.model().usage().len();
+    assert!(refused >= 2, "the old key was refused at least twice, not {refused} times");
 }

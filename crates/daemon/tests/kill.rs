@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use domain::dice::Dice;
+use domain::rng::Rng;
 use serde_json::{Value, json};
-use testkit::kill::{Backstage, Event, Program, Running, wait};
-use testkit::model_server::{Act, Gate};
-use testkit::oracle::{Ledger, examine};
+use testkit::model_server::{Gate, ScriptedReply};
+use testkit::oracle::{Observations, find_violations};
+use testkit::process::{BackgroundModelServer, Program, RunningProgram, StreamEvent, block_on};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
@@ -16,103 +16,109 @@ const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 const MESSAGES: usize = 12;
 
 #[test]
-fn after_a_kill_in_mid_answer_the_owed_answer_arrives() {
+fn interrupted_answer_arrives_after_a_kill() {
     for event in [0, 2, 3, 5] {
-        let backstage = Backstage::open();
-        let program = Program::answered_by(BINARY, &backstage);
+        let model_server = BackgroundModelServer::start();
+        let program = Program::with_model(BINARY, &model_server);
         let first = Gate::new();
         let second = Gate::new();
-        backstage.model().script([
-            Act::says("the first try was cut short").held_at(event, &first),
-            Act::says("the second try came through").held_back(&second),
+        model_server.model().script([
+            ScriptedReply::text("the first try was cut short").waiting_at_event(event, &first),
+            ScriptedReply::text("the second try came through").waiting_at_start(&second),
         ]);
 
         let running = program.start();
-        let message = running.say("tell me").expect("an acknowledgement");
-        wait(first.reached());
+        let message = running.send_message("tell me").expect("an acknowledgement");
+        block_on(first.reached());
         running.kill();
         let running = program.start();
-        wait(second.reached());
+        block_on(second.reached());
         let mut events = running.events().expect("events");
         second.release();
-        let ended = events.ended(message).expect("an end");
+        let ended = events.wait_for_end(message).expect("an end");
 
         assert_eq!(ended.data["how"], "finished", "held at {event}");
-        let said = running.get("/api/messages").expect("the conversation");
-        let texts: Vec<&str> = said["messages"].as_array().expect("a list").iter().filter_map(text).collect();
+        let output = running.get("/api/messages").expect("the conversation");
+        let texts: Vec<&str> =
+            output["messages"].as_array().expect("a list").iter().filter_map(text).collect();
         assert_eq!(texts, ["tell me", "the second try came through"]);
         running.terminate();
-        let ledger = Ledger { acknowledged: vec!["tell me".to_owned()], requests: backstage.requests() };
-        assert_whole(program.data(), &ledger);
+        let ledger =
+            Observations { acknowledged: vec!["tell me".to_owned()], requests: model_server.requests() };
+        assert_consistent(program.data(), &ledger);
     }
 }
 
 /// A call without a recorded outcome is not repeated: the model is informed that its outcome is
 /// unknown.
 #[test]
-fn a_tool_that_ran_before_a_kill_does_not_run_again() {
-    let backstage = Backstage::open();
-    let program = Program::answered_by(BINARY, &backstage);
-    let held = Gate::new();
-    backstage.model().script([
-        Act::calls("inbox_add", &json!({ "text": "milk" })),
-        Act::says("kept").held_back(&held),
-        Act::says("kept it"),
+fn tool_call_is_not_repeated_after_a_kill() {
+    let model_server = BackgroundModelServer::start();
+    let program = Program::with_model(BINARY, &model_server);
+    let gate = Gate::new();
+    model_server.model().script([
+        ScriptedReply::tool_call("inbox_add", &json!({ "text": "milk" })),
+        ScriptedReply::text("kept").waiting_at_start(&gate),
+        ScriptedReply::text("kept it"),
     ]);
 
     let running = program.start();
-    running.say("remember milk").expect("an acknowledgement");
-    wait(held.reached());
+    running.send_message("remember milk").expect("an acknowledgement");
+    block_on(gate.reached());
     running.kill();
     let running = program.start();
-    running.converse("thanks").expect("an answer");
+    running.send_and_wait("thanks").expect("an answer");
     let (_, _) = running.terminate();
 
     let listed = program.run(&["chat", "--once", "call inbox_list {}"]);
     let answer = String::from_utf8_lossy(&listed.stdout).into_owned();
     assert_eq!(answer.matches("milk").count(), 1, "{answer}");
-    assert_whole(program.data(), &Ledger { acknowledged: Vec::new(), requests: backstage.requests() });
+    assert_consistent(
+        program.data(),
+        &Observations { acknowledged: Vec::new(), requests: model_server.requests() },
+    );
 }
 
 /// A turn that crashes the program three times is given up, and the user is notified.
 #[test]
-fn an_answer_that_kills_the_program_is_tried_three_times() {
-    let backstage = Backstage::open();
-    let program = Program::answered_by(BINARY, &backstage);
+fn crashing_turn_is_tried_three_times() {
+    let model_server = BackgroundModelServer::start();
+    let program = Program::with_model(BINARY, &model_server);
     for _ in 0..3 {
         let gate = Gate::new();
-        backstage.model().script([Act::says("deadly").held_at(3, &gate)]);
+        model_server.model().script([ScriptedReply::text("deadly").waiting_at_event(3, &gate)]);
         let running = program.start();
-        if backstage.requests().is_empty() {
-            running.say("kill me").expect("an acknowledgement");
+        if model_server.requests().is_empty() {
+            running.send_message("kill me").expect("an acknowledgement");
         }
-        wait(gate.reached());
+        block_on(gate.reached());
         running.kill();
     }
     let running = program.start();
-    running.converse("still there?").expect("an answer");
+    running.send_and_wait("still there?").expect("an answer");
     running.terminate();
 
-    let deadly = backstage.requests().iter().filter(|request| !request.body.contains("still there?")).count();
+    let deadly =
+        model_server.requests().iter().filter(|request| !request.body.contains("still there?")).count();
     assert_eq!(deadly, 3, "requests for the deadly message");
     let acknowledged = vec!["kill me".to_owned(), "still there?".to_owned()];
-    assert_whole(program.data(), &Ledger { acknowledged, requests: backstage.requests() });
+    assert_consistent(program.data(), &Observations { acknowledged, requests: model_server.requests() });
 }
 
 /// E6: the effect of a tool call happens at most once, whenever the program is killed.
 #[test]
-fn a_conversation_survives_random_kills() {
-    let kills: usize = (1..=2).map(survive).sum();
+fn conversation_survives_random_kills() {
+    let kills: usize = (1..=2).map(run_with_kills).sum();
     assert!(kills >= 12, "only {kills} kills fell");
 }
 
 /// E6: like the previous test, with 300 kills.
 #[test]
 #[ignore = "long: 300 kills take minutes"]
-fn a_conversation_survives_three_hundred_random_kills() {
+fn conversation_survives_three_hundred_random_kills() {
     let mut kills = 0;
     for seed in 100.. {
-        kills += survive(seed);
+        kills += run_with_kills(seed);
         if kills >= 300 {
             break;
         }
@@ -120,69 +126,73 @@ fn a_conversation_survives_three_hundred_random_kills() {
 }
 
 /// Runs one conversation with random kills. Returns the number of kills.
-fn survive(seed: u64) -> usize {
-    let backstage = Backstage::open();
-    backstage.model().answering(reply);
-    let program = Program::answered_by(BINARY, &backstage);
-    let mut dice = Dice::new(seed);
-    let mut ledger = Ledger::default();
+fn run_with_kills(seed: u64) -> usize {
+    let model_server = BackgroundModelServer::start();
+    model_server.model().answering(reply);
+    let program = Program::with_model(BINARY, &model_server);
+    let mut rng = Rng::new(seed);
+    let mut ledger = Observations::default();
     let mut kills = 0;
     let mut running = program.start();
     for number in 1..=MESSAGES {
         let text = format!("message {number}, {}", ["please add this", "just talk"][number % 2]);
-        let how = dice.roll() % 5;
-        if say(&running, &text, how, &mut dice) {
+        let mode = rng.next_u64() % 5;
+        if send(&running, &text, mode, &mut rng) {
             ledger.acknowledged.push(text);
         }
-        if how < 4 {
+        if mode < 4 {
             kills += 1;
             running.kill();
-            ledger.requests = backstage.requests();
-            assert_whole_at(seed, program.data(), &ledger);
+            ledger.requests = model_server.requests();
+            assert_consistent_at(seed, program.data(), &ledger);
             running = program.start();
         }
     }
-    running.converse("the last one").expect("an answer");
+    running.send_and_wait("the last one").expect("an answer");
     ledger.acknowledged.push("the last one".to_owned());
     running.terminate();
-    ledger.requests = backstage.requests();
-    assert_whole_at(seed, program.data(), &ledger);
-    assert_eq!(kept_twice(program.data()), Vec::<String>::new(), "seed {seed}: a tool did its work twice");
+    ledger.requests = model_server.requests();
+    assert_consistent_at(seed, program.data(), &ledger);
+    assert_eq!(
+        duplicate_inbox_items(program.data()),
+        Vec::<String>::new(),
+        "seed {seed}: a tool did its work twice"
+    );
     kills
 }
 
 /// Returns the inbox items that exist more than once, although each was requested once.
-fn kept_twice(data: &Path) -> Vec<String> {
-    let log = rusqlite::Connection::open(data.join("state/journal.db")).expect("a log");
+fn duplicate_inbox_items(data: &Path) -> Vec<String> {
+    let journal = rusqlite::Connection::open(data.join("state/journal.db")).expect("a log");
     let sql = "SELECT text FROM inbox GROUP BY text HAVING count(*) > 1";
-    let mut twice = log.prepare(sql).expect("an inbox");
+    let mut twice = journal.prepare(sql).expect("an inbox");
     let texts = twice.query_map([], |row| row.get(0)).expect("its texts");
     texts.collect::<Result<_, _>>().expect("texts")
 }
 
 /// Sends `text` and waits until the time of the kill. Returns whether it was acknowledged.
-fn say(running: &Running, text: &str, how: u64, dice: &mut Dice) -> bool {
+fn send(running: &RunningProgram, text: &str, mode: u64, rng: &mut Rng) -> bool {
     let Ok(mut events) = running.events() else { return false };
-    if how == 0 {
-        running.blurt(text);
-        linger(dice.roll() % 6_000);
+    if mode == 0 {
+        running.send_message_unread(text);
+        busy_wait(rng.next_u64() % 6_000);
         return false;
     }
-    let Ok(message) = running.say(text) else { return false };
-    match how {
-        1 => linger(dice.roll() % 30_000),
+    let Ok(message) = running.send_message(text) else { return false };
+    match mode {
+        1 => busy_wait(rng.next_u64() % 30_000),
         2 | 3 => {
-            let ended = |event: &Event| event.name == "ended" && event.data["answers"] == message;
-            let seen = usize::try_from(dice.roll() % 16).unwrap_or_default();
+            let ended = |event: &StreamEvent| event.name == "ended" && event.data["answers"] == message;
+            let seen = usize::try_from(rng.next_u64() % 16).unwrap_or_default();
             events.take(seen).find(ended);
         }
-        _ => drop(events.ended(message)),
+        _ => drop(events.wait_for_end(message)),
     }
     true
 }
 
 /// Busy-waits, so that the kill can hit any instruction.
-fn linger(microseconds: u64) {
+fn busy_wait(microseconds: u64) {
     let until = Instant::now() + Duration::from_micros(microseconds);
     while Instant::now() < until {
         std::hint::spin_loop();
@@ -190,23 +200,23 @@ fn linger(microseconds: u64) {
 }
 
 /// Calls a tool for every message that asks to add something, and then confirms it.
-fn reply(request: &Value) -> Act {
+fn reply(request: &Value) -> ScriptedReply {
     let last =
         request["messages"].as_array().and_then(|messages| messages.last()).cloned().unwrap_or_default();
     let blocks = last["content"].as_array().cloned().unwrap_or_default();
-    let asked = blocks.last().and_then(|block| block["text"].as_str().map(str::to_owned));
-    match asked {
+    let text = blocks.last().and_then(|block| block["text"].as_str().map(str::to_owned));
+    match text {
         Some(text) if text.contains("add this") => {
-            Act::says("i will").and_calls("inbox_add", &json!({ "text": text }))
+            ScriptedReply::text("i will").with_tool_call("inbox_add", &json!({ "text": text }))
         }
-        Some(text) => Act::says(&format!("you said: {text}")),
-        None => Act::says("it is kept, and nothing of it is lost"),
+        Some(text) => ScriptedReply::text(&format!("you said: {text}")),
+        None => ScriptedReply::text("it is kept, and nothing of it is lost"),
     }
 }
 
 /// A crash at every ninth disk operation loses nothing, with and without earlier messages.
 #[test]
-fn a_crash_at_some_touches_of_a_file_loses_nothing() {
+fn crash_at_some_disk_operations_loses_nothing() {
     let first = crash_at_every(9, &[]);
     assert!(first >= 20, "the first message touches files: {first} points");
     crash_at_every(9, &["hello before"]);
@@ -215,7 +225,7 @@ fn a_crash_at_some_touches_of_a_file_loses_nothing() {
 /// A crash at every disk operation loses nothing.
 #[test]
 #[ignore = "starts the program about a thousand times, which takes minutes"]
-fn a_crash_at_any_touch_of_a_file_loses_nothing() {
+fn crash_at_any_disk_operation_loses_nothing() {
     crash_at_every(1, &[]);
     crash_at_every(1, &["hello before"]);
 }
@@ -224,14 +234,14 @@ fn a_crash_at_any_touch_of_a_file_loses_nothing() {
 /// `before`. Returns the first point that was not reached.
 fn crash_at_every(stride: usize, before: &[&str]) -> usize {
     for point in (0..).step_by(stride) {
-        let backstage = Backstage::open();
-        let mut program = Program::answered_by(BINARY, &backstage);
-        let mut ledger = Ledger::default();
+        let model_server = BackgroundModelServer::start();
+        let mut program = Program::with_model(BINARY, &model_server);
+        let mut ledger = Observations::default();
         for text in before {
             assert_eq!(program.run(&["chat", "--once", text]).status.code(), Some(0));
             ledger.acknowledged.push((*text).to_owned());
         }
-        program.become_binary(crashing()).set("CRASH_AT", &point.to_string());
+        program.replace_binary(crashing_binary()).set_env("CRASH_AT", &point.to_string());
         let crashed = program.run(&["chat", "--once", "hello at last"]);
         if crashed.status.code() == Some(0) {
             return point;
@@ -242,17 +252,17 @@ fn crash_at_every(stride: usize, before: &[&str]) -> usize {
             "point {point}: {}",
             String::from_utf8_lossy(&crashed.stderr)
         );
-        program.become_binary(BINARY);
+        program.replace_binary(BINARY);
         let again = program.run(&["chat", "--once", "hello again"]);
         assert_eq!(again.status.code(), Some(0), "point {point}: {}", String::from_utf8_lossy(&again.stderr));
         ledger.acknowledged.push("hello again".to_owned());
-        ledger.requests = backstage.requests();
-        assert_whole_at(point as u64, program.data(), &ledger);
+        ledger.requests = model_server.requests();
+        assert_consistent_at(point as u64, program.data(), &ledger);
     }
     unreachable!("a run without a crash comes before the numbers end")
 }
 
-fn crashing() -> PathBuf {
+fn crashing_binary() -> PathBuf {
     let example = Path::new(BINARY).with_file_name("examples").join("crashing");
     assert!(example.exists(), "build it first: cargo build -p ollim-bot --examples");
     example
@@ -262,12 +272,12 @@ fn text(entry: &Value) -> Option<&str> {
     entry["text"].as_str()
 }
 
-fn assert_whole(data: &Path, ledger: &Ledger) {
-    assert_whole_at(0, data, ledger);
+fn assert_consistent(data: &Path, ledger: &Observations) {
+    assert_consistent_at(0, data, ledger);
 }
 
-fn assert_whole_at(seed: u64, data: &Path, ledger: &Ledger) {
-    let mut wrong = examine(data);
+fn assert_consistent_at(seed: u64, data: &Path, ledger: &Observations) {
+    let mut wrong = find_violations(data);
     wrong.extend(ledger.check(data));
     assert!(wrong.is_empty(), "seed or point {seed}: {wrong:#?}");
 }

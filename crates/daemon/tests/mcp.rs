@@ -1,27 +1,27 @@
 //! Our MCP server: the real program, with the protocol on stdin and stdout.
 
 use serde_json::{Value, json};
-use testkit::kill::{Backstage, Program, free_port, stderr, stdout};
-use testkit::model_server::Act;
+use testkit::model_server::ScriptedReply;
+use testkit::process::{BackgroundModelServer, Program, free_port, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
 /// Sends `lines` and returns the responses.
-fn spoken(program: &Program, lines: &[String]) -> Vec<Value> {
-    let output = program.run_reading(&["mcp"], &(lines.join("\n") + "\n"));
+fn exchange(program: &Program, lines: &[String]) -> Vec<Value> {
+    let output = program.run_with_input(&["mcp"], &(lines.join("\n") + "\n"));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let told = stdout(&output);
-    told.lines()
+    let text = stdout(&output);
+    text.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
         .collect()
 }
 
-fn ask(id: u32, method: &str, params: Value) -> String {
+fn request(id: u32, method: &str, params: Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
 }
 
 fn call(id: u32, name: &str, arguments: Value) -> String {
-    ask(id, "tools/call", json!({ "name": name, "arguments": arguments }))
+    request(id, "tools/call", json!({ "name": name, "arguments": arguments }))
 }
 
 fn text(answer: &Value) -> &str {
@@ -30,13 +30,13 @@ fn text(answer: &Value) -> &str {
 
 /// Another agent can capture, list and search, with and without a running daemon.
 #[test]
-fn another_agent_keeps_lists_and_searches() {
+fn agent_can_capture_list_and_search() {
     let program = Program::offline(BINARY);
     let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
     let lines = [
-        ask(1, "initialize", hello),
+        request(1, "initialize", hello),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string(),
-        ask(2, "tools/list", json!({})),
+        request(2, "tools/list", json!({})),
         call(3, "capture", json!({ "text": "call the dentist tomorrow at 10" })),
         call(4, "capture", json!({ "text": "buy milk" })),
         call(5, "inbox", json!({})),
@@ -48,7 +48,7 @@ fn another_agent_keeps_lists_and_searches() {
         call(11, "history_search", json!({ "words": "dentist" })),
     ];
     let check = |program: &Program| {
-        let answers = spoken(program, &lines);
+        let answers = exchange(program, &lines);
         assert_eq!(
             answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect::<Vec<_>>(),
             (1..=11).collect::<Vec<_>>()
@@ -70,22 +70,22 @@ fn another_agent_keeps_lists_and_searches() {
 
 /// Invalid messages are answered with errors, and the next message is processed.
 #[test]
-fn what_is_wrong_is_answered_and_the_next_message_is_heard() {
+fn invalid_message_gets_an_error_and_the_next_one_works() {
     let program = Program::offline(BINARY);
     let lines = [
         "not json".to_owned(),
         "[]".to_owned(),
         String::new(),
-        ask(1, "resources/list", json!({})),
+        request(1, "resources/list", json!({})),
         call(2, "rm", json!({})),
         call(3, "capture", json!({ "text": "-" })),
         call(4, "inbox", json!({ "other": 1 })),
         json!({ "jsonrpc": "2.0", "id": 99, "result": {} }).to_string(),
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled" }).to_string(),
-        ask(5, "initialize", json!({ "protocolVersion": "1999-01-01" })),
-        ask(6, "ping", json!({})),
+        request(5, "initialize", json!({ "protocolVersion": "1999-01-01" })),
+        request(6, "ping", json!({})),
     ];
-    let answers = spoken(&program, &lines);
+    let answers = exchange(&program, &lines);
     let codes: Vec<Value> = answers.iter().map(|answer| answer["error"]["code"].clone()).collect();
     assert_eq!(codes[..4], [json!(-32700), json!(-32600), json!(-32601), json!(-32602)]);
     assert_eq!(answers[4]["result"]["isError"], true);
@@ -96,31 +96,31 @@ fn what_is_wrong_is_answered_and_the_next_message_is_heard() {
 }
 
 /// Creates a request of revision 2026-07-28, with its envelope.
-fn modern(id: u32, method: &str, mut params: Value) -> String {
+fn modern_request(id: u32, method: &str, mut params: Value) -> String {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    ask(id, method, params)
+    request(id, method, params)
 }
 
 /// Revision 2026-07-28: no handshake, and each result has the additional fields.
 #[test]
-fn a_client_of_the_modern_era_is_served_without_a_handshake() {
+fn modern_client_is_served_without_a_handshake() {
     let program = Program::offline(BINARY);
     let mut old = json!({});
     old["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2031-01-01" });
     let lines = [
-        ask(1, "server/discover", old),
-        ask(2, "server/discover", json!({})),
-        modern(3, "server/discover", json!({})),
-        modern(4, "tools/list", json!({})),
-        modern(5, "tools/call", json!({ "name": "capture", "arguments": { "text": "buy milk" } })),
-        ask(6, "tools/list", json!({})),
-        modern(7, "ping", json!({})),
-        ask(8, "initialize", json!({ "protocolVersion": "2025-11-25" })),
+        request(1, "server/discover", old),
+        request(2, "server/discover", json!({})),
+        modern_request(3, "server/discover", json!({})),
+        modern_request(4, "tools/list", json!({})),
+        modern_request(5, "tools/call", json!({ "name": "capture", "arguments": { "text": "buy milk" } })),
+        request(6, "tools/list", json!({})),
+        modern_request(7, "ping", json!({})),
+        request(8, "initialize", json!({ "protocolVersion": "2025-11-25" })),
     ];
-    let answers = spoken(&program, &lines);
+    let answers = exchange(&program, &lines);
     assert_eq!(answers[0]["error"]["code"], -32022);
     assert_eq!(answers[0]["error"]["data"]["requested"], "2031-01-01");
     assert_eq!(answers[0]["error"]["data"]["supported"][0], "2026-07-28");
@@ -140,51 +140,51 @@ fn a_client_of_the_modern_era_is_served_without_a_handshake() {
 
 /// An overlong line ends the session with an error.
 #[test]
-fn a_message_without_an_end_is_refused() {
+fn overlong_message_is_refused() {
     let program = Program::offline(BINARY);
-    let output = program.run_reading(&["mcp"], &"x".repeat((1 << 20) + 10));
+    let output = program.run_with_input(&["mcp"], &"x".repeat((1 << 20) + 10));
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("longer than 1 MB"), "{}", stdout(&output));
 }
 
-const UNKNOWN: &str = r#"{"id":1,"error":{"code":-32601,"message":"Method not found"}}"#;
-const HELLO: &str = r#"{"id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#;
-const TOOLS: &str = r#"{"id":3,"result":{"tools":[{"name":"note","description":"Keeps a note.","inputSchema":{"type":"object"}}]}}"#;
+const UNKNOWN_METHOD_REPLY: &str = r#"{"id":1,"error":{"code":-32601,"message":"Method not found"}}"#;
+const INITIALIZE_REPLY: &str = r#"{"id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#;
+const TOOLS_REPLY: &str = r#"{"id":3,"result":{"tools":[{"name":"note","description":"Keeps a note.","inputSchema":{"type":"object"}}]}}"#;
 
 /// A server's tools are listed and accepted, and a changed tool needs new consent.
 #[test]
-fn what_a_server_offers_is_accepted_as_it_is() {
+fn server_tools_are_accepted_in_their_exact_form() {
     let program = Program::offline(BINARY);
     program.run(&["chat", "--once", "hello"]);
-    let said = |line: &[&str]| {
+    let text = |line: &[&str]| {
         let output = program.run(line);
         assert_eq!(output.status.code(), Some(0), "{line:?}: {}", stderr(&output));
         stdout(&output)
     };
-    assert!(said(&["mcp-servers"]).contains("No servers"));
+    assert!(text(&["mcp-servers"]).contains("No servers"));
     let write = |tools: &str| {
         let script = format!(
-            "while read -r line; do case \"$line\" in *server/discover*) echo '{UNKNOWN}';; *initialize\\\"*) echo '{HELLO}';; *tools/list*) echo '{tools}';; esac; done"
+            "while read -r line; do case \"$line\" in *server/discover*) echo '{UNKNOWN_METHOD_REPLY}';; *initialize\\\"*) echo '{INITIALIZE_REPLY}';; *tools/list*) echo '{tools}';; esac; done"
         );
         let server = json!({ "command": "sh", "args": ["-c", script] });
         let file = json!({ "mcpServers": { "notes": server, "gone": { "command": "/no/such/program" }, "x y": {} } });
         std::fs::write(program.data().join("mcp.json"), file.to_string()).expect("a file");
     };
-    write(TOOLS);
-    let listed = said(&["mcp-servers", "list"]);
+    write(TOOLS_REPLY);
+    let listed = text(&["mcp-servers", "list"]);
     assert!(
         listed.contains("notes\n  note                              not accepted    Keeps a note."),
         "{listed}"
     );
     assert!(listed.contains("The server `gone` ") && listed.contains("`x y` is left out"), "{listed}");
-    assert!(said(&["mcp-servers", "accept", "notes"]).contains("Accepted notes"));
-    assert!(said(&["mcp-servers"]).contains("  accepted        Keeps a note."));
-    write(&TOOLS.replace("Keeps", "Sends"));
-    assert!(said(&["mcp-servers"]).contains("not accepted    Sends a note."));
-    write(TOOLS);
-    assert!(said(&["mcp-servers"]).contains("  accepted        Keeps"));
-    said(&["mcp-servers", "remove", "notes"]);
-    assert!(said(&["mcp-servers"]).contains("not accepted    Keeps"));
+    assert!(text(&["mcp-servers", "accept", "notes"]).contains("Accepted notes"));
+    assert!(text(&["mcp-servers"]).contains("  accepted        Keeps a note."));
+    write(&TOOLS_REPLY.replace("Keeps", "Sends"));
+    assert!(text(&["mcp-servers"]).contains("not accepted    Sends a note."));
+    write(TOOLS_REPLY);
+    assert!(text(&["mcp-servers"]).contains("  accepted        Keeps"));
+    text(&["mcp-servers", "remove", "notes"]);
+    assert!(text(&["mcp-servers"]).contains("not accepted    Keeps"));
     let unknown = program.run(&["mcp-servers", "accept", "nobody"]);
     assert_eq!(unknown.status.code(), Some(1));
 }
@@ -192,29 +192,29 @@ fn what_a_server_offers_is_accepted_as_it_is() {
 /// EN-2: an unreachable server does not prevent the start. A call of its tool fails, and the turn
 /// continues.
 #[test]
-fn a_server_that_is_not_there_stops_nothing() {
-    let backstage = Backstage::open();
-    let program = Program::answered_by(BINARY, &backstage);
+fn unreachable_server_stops_nothing() {
+    let model_server = BackgroundModelServer::start();
+    let program = Program::with_model(BINARY, &model_server);
     let servers =
         json!({ "docs": { "type": "http", "url": format!("http://127.0.0.1:{}/mcp", free_port()) } });
     let file = json!({ "mcpServers": servers });
     std::fs::write(program.data().join("mcp.json"), file.to_string()).expect("a file");
     let search = json!({ "tool": "mcp__docs__search", "input": { "words": "forks" } });
-    backstage.model().script([
-        Act::calls("mcp", &search),
-        Act::says("The server is not there."),
-        Act::says("I can't look it up now."),
+    model_server.model().script([
+        ScriptedReply::tool_call("mcp", &search),
+        ScriptedReply::text("The server is not there."),
+        ScriptedReply::text("I can't look it up now."),
     ]);
     let running = program.start();
     running.command("/permissions default").expect("a choice");
     let mut events = running.events().expect("events");
-    let message = running.say("what do the docs say about forks?").expect("it is heard");
-    let asked = events.find(|event| ["asked", "ended"].contains(&event.name.as_str()));
-    assert_eq!(asked.expect("a question").name, "asked");
+    let message = running.send_message("what do the docs say about forks?").expect("it is heard");
+    let event = events.find(|event| ["asked", "ended"].contains(&event.name.as_str()));
+    assert_eq!(event.expect("a question").name, "asked");
     running.command("/allow").expect("a yes");
-    assert_eq!(events.ended(message).expect("an end").data["how"], "finished");
+    assert_eq!(events.wait_for_end(message).expect("an end").data["how"], "finished");
     let read: String =
-        backstage.requests().iter().map(|request| request.json["messages"].to_string()).collect();
+        model_server.requests().iter().map(|request| request.json["messages"].to_string()).collect();
     assert!(read.contains("The server `docs` cannot be reached"), "{read}");
     running.terminate();
     let listed = stdout(&program.run(&["mcp-servers", "list"]));

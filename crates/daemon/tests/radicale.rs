@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
-use testkit::kill::{Program, free_port, stderr, stdout};
+use testkit::process::{Program, free_port, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
@@ -18,7 +18,7 @@ struct Radicale {
 }
 
 #[expect(clippy::disallowed_methods, reason = "only the environment can give the path")]
-fn python() -> PathBuf {
+fn python_path() -> PathBuf {
     match std::env::var_os("OLLIM_TEST_RADICALE") {
         Some(path) => path.into(),
         None => panic!("set OLLIM_TEST_RADICALE to a python that has radicale, or run `cargo xtask test`"),
@@ -40,7 +40,7 @@ impl Radicale {
             std::fs::write(place.join(".Radicale.props"), about).expect("a file");
         }
         let path = |name: &str| folder.path().join(name).display().to_string();
-        let mut server = Command::new(python())
+        let mut server = Command::new(python_path())
             .args(["-m", "radicale", "--config", "", "--logging-level", "info"])
             .args(["--server-hosts", &format!("127.0.0.1:{port}")])
             .args(["--storage-filesystem-folder", &path("data"), "--auth-type", "htpasswd"])
@@ -57,7 +57,7 @@ impl Radicale {
         Self { server, port, _folder: folder }
     }
 
-    fn set_up(&self, program: &Program, password: &str) -> Output {
+    fn run_setup(&self, program: &Program, password: &str) -> Output {
         let file = program.home().join("password");
         let url = format!("http://127.0.0.1:{}", self.port);
         std::fs::write(&file, password).expect("a file");
@@ -83,7 +83,7 @@ impl Drop for Radicale {
     }
 }
 
-fn kept(data: &Path) -> String {
+fn stored_settings(data: &Path) -> String {
     std::fs::read_to_string(data.join("state/environment")).unwrap_or_default()
 }
 
@@ -91,25 +91,25 @@ fn kept(data: &Path) -> String {
 /// password is reported and changes nothing.
 #[test]
 #[ignore = "needs Radicale; cargo xtask test runs it"]
-fn a_calendar_server_is_connected_when_it_has_let_us_in() {
+fn calendar_server_is_connected_after_a_successful_sign_in() {
     let radicale = Radicale::start(&["VEVENT", "VTODO"]);
     let program = Program::offline(BINARY);
-    let wrong = radicale.set_up(&program, "canary-wrong");
+    let wrong = radicale.run_setup(&program, "canary-wrong");
     assert_eq!(wrong.status.code(), Some(1));
     assert!(
-        stderr(&wrong).contains("Nothing was changed.") && kept(program.data()).is_empty(),
+        stderr(&wrong).contains("Nothing was changed.") && stored_settings(program.data()).is_empty(),
         "{}",
         stderr(&wrong)
     );
-    let done = radicale.set_up(&program, "canary-right");
+    let done = radicale.run_setup(&program, "canary-right");
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
-    let told = format!(
+    let expected = format!(
         "✓ caldav  calendar by caldav, 0 events in the next day; tasks by caldav, 0 open tasks\n  kept in {}, which only \
          you can read\n",
         program.data().join("state/caldav.password").display()
     );
-    assert_eq!(stdout(&done), told, "{}", stderr(&done));
-    assert!(!kept(program.data()).contains("canary"), "{}", kept(program.data()));
+    assert_eq!(stdout(&done), expected, "{}", stderr(&done));
+    assert!(!stored_settings(program.data()).contains("canary"), "{}", stored_settings(program.data()));
     assert_eq!(program.run(&["tasks", "add", "buy", "milk"]).status.code(), Some(0));
     assert!(stdout(&program.run(&["doctor"])).contains("✓ tasks    by caldav, 1 open task\n"));
     assert!(stdout(&program.run(&["setup", "caldav", "--no-input"])).contains("nothing to do"));
@@ -118,11 +118,15 @@ fn a_calendar_server_is_connected_when_it_has_let_us_in() {
 /// If the server has only a calendar, tasks stay in a local file, and the setup says so.
 #[test]
 #[ignore = "needs Radicale; cargo xtask test runs it"]
-fn what_the_server_does_not_have_stays_in_a_file() {
+fn tasks_stay_in_a_file_if_the_server_has_none() {
     let radicale = Radicale::start(&["VEVENT"]);
     let program = Program::offline(BINARY);
-    let done = radicale.set_up(&program, "canary-right");
+    let done = radicale.run_setup(&program, "canary-right");
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     assert!(stdout(&done).contains("tasks stay in a file of yours"), "{}", stdout(&done));
-    assert!(kept(program.data()).contains("OLLIM_TASKS=local\n"), "{}", kept(program.data()));
+    assert!(
+        stored_settings(program.data()).contains("OLLIM_TASKS=local\n"),
+        "{}",
+        stored_settings(program.data())
+    );
 }

@@ -7,16 +7,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use testkit::kill::{Program, Running};
+use testkit::process::{Program, RunningProgram};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
 /// Maximum memory for replies, in bytes. The release binary needs less than 20 MB without them, so
 /// it stays below 60 MB, which `cargo xtask bench` measures; the test binary is larger.
-const MEMORY: u64 = 40_000_000;
+const MAX_GROWTH: u64 = 40_000_000;
 
 /// Maximum bytes of a reply with the default limit of 32,000 tokens.
-const REPLY: usize = 32_000 * 16;
+const MAX_REPLY: usize = 32_000 * 16;
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
@@ -27,16 +27,16 @@ const END: &str = "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n\
 /// A response of the Messages API: `start`, `again` repeated `times` times or until the connection
 /// is closed, and `end`.
 #[derive(Clone)]
-struct Flood {
+struct RepeatedResponse {
     start: String,
     again: String,
     times: usize,
     end: &'static str,
 }
 
-impl Flood {
+impl RepeatedResponse {
     /// Creates a response with one content block and repeated deltas.
-    fn of(block: &str, delta: &str, times: usize) -> Self {
+    fn block(block: &str, delta: &str, times: usize) -> Self {
         let start = format!(
             "data: {{\"type\":\"message_start\",\"message\":{{\"usage\":{{\"input_tokens\":9}}}}}}\n\n\
              data: {{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{{{block}}}}}\n\n"
@@ -47,7 +47,7 @@ impl Flood {
     }
 
     fn text(piece: &str, times: usize) -> Self {
-        Self::of(r#""type":"text","text":"""#, &format!(r#""type":"text_delta","text":"{piece}""#), times)
+        Self::block(r#""type":"text","text":"""#, &format!(r#""type":"text_delta","text":"{piece}""#), times)
     }
 }
 
@@ -60,14 +60,14 @@ struct Gate {
 
 impl Gate {
     fn set(&self, open: bool) {
-        *held(&self.open) = open;
+        *lock(&self.open) = open;
         self.changed.notify_all();
     }
 
     /// Waits briefly, and returns whether the gate is open.
     fn is_open(&self) -> bool {
         let moment = Duration::from_millis(20);
-        let waited = self.changed.wait_timeout_while(held(&self.open), moment, |open| !*open);
+        let waited = self.changed.wait_timeout_while(lock(&self.open), moment, |open| !*open);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -76,44 +76,44 @@ impl Gate {
 struct Server {
     url: String,
     gate: Arc<Gate>,
-    flood: Arc<Mutex<Flood>>,
+    flood: Arc<Mutex<RepeatedResponse>>,
     requests: Arc<Mutex<Vec<usize>>>,
 }
 
 impl Server {
-    fn open() -> Self {
+    fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let flood = Arc::new(Mutex::new(Flood::text("ok", 1)));
+        let flood = Arc::new(Mutex::new(RepeatedResponse::text("ok", 1)));
         let requests = Arc::new(Mutex::new(Vec::new()));
         let gate = Arc::new(Gate { open: Mutex::new(true), changed: Condvar::new() });
-        let played = Arc::clone(&flood);
-        let counted = Arc::clone(&requests);
-        let passed = Arc::clone(&gate);
+        let response = Arc::clone(&flood);
+        let sizes = Arc::clone(&requests);
+        let reply_gate = Arc::clone(&gate);
         std::thread::spawn(move || {
             for socket in listener.incoming().flatten() {
-                let played = Arc::clone(&played);
-                let counted = Arc::clone(&counted);
-                let passed = Arc::clone(&passed);
+                let response = Arc::clone(&response);
+                let sizes = Arc::clone(&sizes);
+                let reply_gate = Arc::clone(&reply_gate);
                 // A client that disconnects early ends its response.
-                std::thread::spawn(move || drop(serve(socket, &played, &counted, &passed)));
+                std::thread::spawn(move || drop(serve(socket, &response, &sizes, &reply_gate)));
             }
         });
         Self { url, gate, flood, requests }
     }
 
-    fn plays(&self, flood: Flood) {
-        *held(&self.flood) = flood;
+    fn respond_with(&self, flood: RepeatedResponse) {
+        *lock(&self.flood) = flood;
     }
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn serve(
     mut socket: TcpStream,
-    flood: &Mutex<Flood>,
+    flood: &Mutex<RepeatedResponse>,
     requests: &Mutex<Vec<usize>>,
     gate: &Gate,
 ) -> std::io::Result<()> {
@@ -135,27 +135,27 @@ fn serve(
         let none = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
         return socket.write_all(none.as_bytes());
     }
-    held(requests).push(usize::try_from(length).unwrap_or(usize::MAX));
-    let Flood { start, again, times, end } = held(flood).clone();
+    lock(requests).push(usize::try_from(length).unwrap_or(usize::MAX));
+    let RepeatedResponse { start, again, times, end } = lock(flood).clone();
     socket.write_all(HEAD.as_bytes())?;
     socket.write_all(start.as_bytes())?;
-    let many = again.repeat((64 * 1024 / again.len().max(1)).clamp(1, times.max(1)));
-    let count = many.len() / again.len().max(1);
-    socket.write_all(many.as_bytes())?;
+    let batch = again.repeat((64 * 1024 / again.len().max(1)).clamp(1, times.max(1)));
+    let per_batch = batch.len() / again.len().max(1);
+    socket.write_all(batch.as_bytes())?;
     while !gate.is_open() {
         socket.write_all(again.as_bytes())?;
     }
-    for _ in 1..times / count {
-        socket.write_all(many.as_bytes())?;
+    for _ in 1..times / per_batch {
+        socket.write_all(batch.as_bytes())?;
     }
-    for _ in 0..times % count {
+    for _ in 0..times % per_batch {
         socket.write_all(again.as_bytes())?;
     }
     socket.write_all(end.as_bytes())
 }
 
 /// Returns the peak memory of the program in bytes.
-fn most_memory(running: &Running) -> u64 {
+fn peak_memory(running: &RunningProgram) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).expect("a process");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a number");
     let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
@@ -163,17 +163,17 @@ fn most_memory(running: &Running) -> u64 {
 }
 
 /// Returns the newest answer on main.
-fn newest_answer(running: &Running) -> String {
+fn newest_answer(running: &RunningProgram) -> String {
     let messages = running.get("/api/messages").expect("a conversation");
     let messages = messages["messages"].as_array().expect("entries");
     let newest = messages.iter().rev().find(|entry| entry["by"] == "assistant");
     newest.and_then(|entry| entry["text"].as_str()).unwrap_or_default().to_owned()
 }
 
-fn answered_by(server: &Server) -> Program {
+fn program_for(server: &Server) -> Program {
     let mut program = Program::new(BINARY);
-    program.set("ANTHROPIC_API_KEY", "sk-test").set("ANTHROPIC_BASE_URL", &server.url);
-    program.set("OLLIM_MODEL", "anthropic:claude-test-1");
+    program.set_env("ANTHROPIC_API_KEY", "sk-test").set_env("ANTHROPIC_BASE_URL", &server.url);
+    program.set_env("OLLIM_MODEL", "anthropic:claude-test-1");
     program
 }
 
@@ -181,19 +181,19 @@ fn answered_by(server: &Server) -> Program {
 /// ends.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the program runs in real time")]
-fn a_reminder_is_shown_during_a_reply_without_end() {
+fn reminder_is_shown_during_an_endless_reply() {
     for (name, times) in [("endless words", usize::MAX), ("5 MB of words", 5_000_000 / 9)] {
-        let server = Server::open();
-        let program = answered_by(&server);
+        let server = Server::start();
+        let program = program_for(&server);
         std::fs::create_dir_all(program.data().join("reminders")).expect("a folder");
         let running = program.start();
-        server.plays(Flood::text("word and ", times));
+        server.respond_with(RepeatedResponse::text("word and ", times));
         server.gate.set(false);
         let mut events = running.events().expect("its events");
         let due = Timestamp::now() + SignedDuration::from_secs(2);
         let reminder = format!("---\nid: oven\nrun-at: {due}\n---\nmind the oven\n");
         std::fs::write(program.data().join("reminders/oven.md"), reminder).expect("a file");
-        let message = running.say("tell me everything").expect("a message");
+        let message = running.send_message("tell me everything").expect("a message");
         let shown = events.find(|event| {
             assert!(event.name != "ended", "{name}: the reply ended first: {event:?}");
             event.name == "card" && event.data["words"] == "mind the oven"
@@ -201,7 +201,7 @@ fn a_reminder_is_shown_during_a_reply_without_end() {
         println!("{name}: the reminder came {:?} after it was due", Timestamp::now().duration_since(due));
         assert!(shown.is_some(), "{name}");
         server.gate.set(true);
-        let ended = events.ended(message).expect("an end");
+        let ended = events.wait_for_end(message).expect("an end");
         assert!(ended.data.to_string().contains("larger than 500 KB"), "{name}: {}", ended.data);
     }
 }
@@ -210,49 +210,57 @@ fn a_reminder_is_shown_during_a_reply_without_end() {
 /// endless line are each cut at the limit and reported; the next request and the memory of the
 /// program stay small.
 #[test]
-fn a_reply_without_end_costs_a_bounded_amount_of_memory() {
-    let server = Server::open();
-    let program = answered_by(&server);
+fn endless_reply_uses_bounded_memory() {
+    let server = Server::start();
+    let program = program_for(&server);
     let running = program.start();
-    let idle = most_memory(&running);
+    let idle = peak_memory(&running);
     let endless = usize::MAX;
     let thinking = r#""type":"thinking","thinking":"","signature":"""#;
     let call = r#""type":"tool_use","id":"toolu_1","name":"inbox_add","input":{}"#;
-    let much = "abcdefgh ".repeat(100);
-    let line = Flood { start: "data: ".to_owned(), again: much.clone(), times: endless, end: "" };
+    let chunk = "abcdefgh ".repeat(100);
+    let line = RepeatedResponse { start: "data: ".to_owned(), again: chunk.clone(), times: endless, end: "" };
     let floods = [
-        ("endless words", Flood::text("word and ", endless), "larger than 500 KB"),
-        ("5 MB of words", Flood::text("word and ", 5_000_000 / 9), "larger than 500 KB"),
-        ("an event of 3 MB", Flood::text(&"word ".repeat(600_000), 1), "larger than 500 KB"),
+        ("endless words", RepeatedResponse::text("word and ", endless), "larger than 500 KB"),
+        ("5 MB of words", RepeatedResponse::text("word and ", 5_000_000 / 9), "larger than 500 KB"),
+        ("an event of 3 MB", RepeatedResponse::text(&"word ".repeat(600_000), 1), "larger than 500 KB"),
         (
             "endless thinking",
-            Flood::of(thinking, &format!(r#""type":"thinking_delta","thinking":"{much}""#), endless),
+            RepeatedResponse::block(
+                thinking,
+                &format!(r#""type":"thinking_delta","thinking":"{chunk}""#),
+                endless,
+            ),
             "larger than 500 KB",
         ),
         (
             "endless arguments",
-            Flood::of(call, &format!(r#""type":"input_json_delta","partial_json":"{much}""#), endless),
+            RepeatedResponse::block(
+                call,
+                &format!(r#""type":"input_json_delta","partial_json":"{chunk}""#),
+                endless,
+            ),
             "larger than 500 KB",
         ),
         ("a line without an end", line, "an event is longer than 4 MB"),
     ];
     let mut peaks = format!("idle: {idle}\n");
-    for (name, flood, told) in floods {
-        server.plays(flood);
-        let ended = running.converse("tell me everything").expect("an end");
-        assert!(ended.data.to_string().contains(told), "{name}: {}", ended.data);
+    for (name, flood, expected) in floods {
+        server.respond_with(flood);
+        let ended = running.send_and_wait("tell me everything").expect("an end");
+        assert!(ended.data.to_string().contains(expected), "{name}: {}", ended.data);
         let answer = newest_answer(&running);
-        assert!(answer.len() <= REPLY, "{name}: {} bytes are shown", answer.len());
-        server.plays(Flood::text("ok", 1));
-        held(&server.requests).clear();
-        running.converse("and now?").expect("an end");
-        let requests = held(&server.requests).clone();
-        assert!(requests.iter().all(|bytes| *bytes < 4 * REPLY), "{name}: {requests:?}");
-        peaks += &format!("{name}: {}\n", most_memory(&running));
+        assert!(answer.len() <= MAX_REPLY, "{name}: {} bytes are shown", answer.len());
+        server.respond_with(RepeatedResponse::text("ok", 1));
+        lock(&server.requests).clear();
+        running.send_and_wait("and now?").expect("an end");
+        let requests = lock(&server.requests).clone();
+        assert!(requests.iter().all(|bytes| *bytes < 4 * MAX_REPLY), "{name}: {requests:?}");
+        peaks += &format!("{name}: {}\n", peak_memory(&running));
         // A new conversation keeps the context window from filling up.
         running.command("/clear").expect("a new conversation");
     }
-    let most = most_memory(&running);
-    println!("{peaks}memory at most: {most}");
-    assert!(most < idle + MEMORY, "{peaks}");
+    let peak = peak_memory(&running);
+    println!("{peaks}memory at most: {peak}");
+    assert!(peak < idle + MAX_GROWTH, "{peaks}");
 }

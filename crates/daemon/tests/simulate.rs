@@ -5,7 +5,7 @@ use std::path::Path;
 
 use expect_test::expect_file;
 use serde_json::Value;
-use testkit::kill::{Program, contents, stderr, stdout};
+use testkit::process::{Program, read_tree, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
@@ -22,9 +22,9 @@ const SCRIPT: &str = r#"{
 
 /// Creates eight routines and three reminders around the night of `change`, in which the clocks
 /// change.
-fn house(change: &str) -> Program {
+fn sample_program(dst_change: &str) -> Program {
     let mut program = Program::offline(BINARY);
-    program.set("OLLIM_TIMEZONE", "Europe/Berlin");
+    program.set_env("OLLIM_TIMEZONE", "Europe/Berlin");
     let background = |id: &str, cron: &str, more: &str| {
         format!("---\nid: {id}\ncron: \"{cron}\"\nbackground: true\n{more}---\nDo {id}.\n")
     };
@@ -39,8 +39,8 @@ fn house(change: &str) -> Program {
         "---\nid: noon\ncron: \"0 12 * * *\"\n---\nWhat is for noon?\n".to_owned(),
     ];
     let reminders = [
-        format!("---\nid: gap\nrun-at: {change}T02:30:00\n---\nsleep\n"),
-        format!("---\nid: chain\nrun-at: {change}T10:00:00\nmax-chain: 2\n---\nSend the letter.\n"),
+        format!("---\nid: gap\nrun-at: {dst_change}T02:30:00\n---\nsleep\n"),
+        format!("---\nid: chain\nrun-at: {dst_change}T10:00:00\nmax-chain: 2\n---\nSend the letter.\n"),
         "---\nid: past\nrun-at: 2026-01-02T10:00:00+01:00\n---\ntoo late\n".to_owned(),
     ];
     for (folder, files) in [("routines", routines.as_slice()), ("reminders", reminders.as_slice())] {
@@ -63,46 +63,46 @@ fn simulate(program: &Program, (from, to): (&str, &str), more: &[&str]) -> Strin
     stdout(&output)
 }
 
-fn week(change: &str, days: (&str, &str), snapshot: &str) {
-    let program = house(change);
-    let before = contents(program.data());
-    let told = simulate(&program, days, &[]);
-    expect_file![Path::new("snapshots").join(snapshot)].assert_eq(&told);
-    assert_eq!(told, simulate(&program, days, &[]), "the same seed is another life");
-    assert_eq!(contents(program.data()), before, "a simulation changed the data directory");
+fn assert_week(dst_change: &str, days: (&str, &str), snapshot: &str) {
+    let program = sample_program(dst_change);
+    let before = read_tree(program.data());
+    let output = simulate(&program, days, &[]);
+    expect_file![Path::new("snapshots").join(snapshot)].assert_eq(&output);
+    assert_eq!(output, simulate(&program, days, &[]), "the same seed is another life");
+    assert_eq!(read_tree(program.data()), before, "a simulation changed the data directory");
 }
 
 /// C1: a week with a skipped hour.
 #[test]
-fn a_week_in_spring_is_told() {
-    week("2026-03-29", ("2026-03-27", "2026-04-03"), "simulated_spring.txt");
+fn spring_week_matches_the_snapshot() {
+    assert_week("2026-03-29", ("2026-03-27", "2026-04-03"), "simulated_spring.txt");
 }
 
 /// C1: a week with a repeated hour.
 #[test]
-fn a_week_in_autumn_is_told() {
-    week("2026-10-25", ("2026-10-23", "2026-10-30"), "simulated_autumn.txt");
+fn autumn_week_matches_the_snapshot() {
+    assert_week("2026-10-25", ("2026-10-23", "2026-10-30"), "simulated_autumn.txt");
 }
 
 #[test]
-fn programs_read_the_same_facts() {
-    let program = house("2026-03-29");
+fn json_output_has_the_same_events() {
+    let program = sample_program("2026-03-29");
     let days = ("2026-03-27", "2026-03-30");
-    let told = simulate(&program, days, &["--json"]);
-    let facts: Vec<Value> = serde_json::from_str(&told).unwrap();
-    assert_eq!(facts.len(), simulate(&program, days, &[]).lines().count());
-    let of = |kind: &'static str| facts.iter().filter(move |fact| fact["kind"] == kind);
-    let night: Vec<&Value> = of("fire").filter(|fact| fact["job"] == "routine:night").collect();
+    let output = simulate(&program, days, &["--json"]);
+    let events: Vec<Value> = serde_json::from_str(&output).unwrap();
+    assert_eq!(events.len(), simulate(&program, days, &[]).lines().count());
+    let of_kind = |kind: &'static str| events.iter().filter(move |fact| fact["kind"] == kind);
+    let night: Vec<&Value> = of_kind("fire").filter(|fact| fact["job"] == "routine:night").collect();
     assert_eq!(night[2]["at"], "2026-03-29T03:00:00+02:00");
     assert_eq!(night[2]["late_seconds"], 0);
-    let charged = of("budget").next().unwrap();
+    let charged = of_kind("budget").next().unwrap();
     assert_eq!((charged["before"].as_f64(), charged["after"].as_f64()), (Some(5.0), Some(4.0)));
-    assert!(of("refused").all(|fact| fact["tool"] == "ping_user"));
+    assert!(of_kind("refused").all(|fact| fact["tool"] == "ping_user"));
 }
 
 #[test]
-fn a_life_that_cannot_be_played_is_refused() {
-    let program = house("2026-03-29");
+fn invalid_simulation_is_refused() {
+    let program = sample_program("2026-03-29");
     let check = |arguments: &[&str], words: &str| {
         let output = program.run(&[&["simulate"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -122,9 +122,9 @@ fn a_life_that_cannot_be_played_is_refused() {
 
 /// Texts of the program itself, such as a digest, are not attributed to the last job.
 #[test]
-fn a_digest_is_no_words_of_the_job_before_it() {
+fn digest_is_not_attributed_to_a_job() {
     let mut program = Program::offline(BINARY);
-    program.set("OLLIM_TIMEZONE", "Europe/Berlin");
+    program.set_env("OLLIM_TIMEZONE", "Europe/Berlin");
     for (file, text) in [
         ("routines/noon.md", "---\nid: noon\ncron: \"0 17 * * *\"\n---\nWhat is for the evening?\n"),
         ("reminders/call.md", "---\nid: call\nrun-at: 2026-03-02T10:00:00\n---\ncall the dentist\n"),
@@ -133,9 +133,9 @@ fn a_digest_is_no_words_of_the_job_before_it() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    let told = stdout(&program.run(&["simulate", "--from", "2026-03-02", "--to", "2026-03-03"]));
-    let digest = told.lines().find(|line| line.contains("without an answer")).unwrap();
-    assert!(digest.contains("  said       -  "), "{digest}\n{told}");
-    let evening = told.lines().find(|line| line.contains("said") && line.contains("routine:noon"));
-    assert!(evening.is_some(), "{told}");
+    let output = stdout(&program.run(&["simulate", "--from", "2026-03-02", "--to", "2026-03-03"]));
+    let digest = output.lines().find(|line| line.contains("without an answer")).unwrap();
+    assert!(digest.contains("  said       -  "), "{digest}\n{output}");
+    let evening = output.lines().find(|line| line.contains("said") && line.contains("routine:noon"));
+    assert!(evening.is_some(), "{output}");
 }

@@ -5,50 +5,52 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use testkit::kill::{Program, assert_unusable, contents, finish, stderr};
-use testkit::oracle::examine;
+use testkit::oracle::find_violations;
+use testkit::process::{Program, assert_unusable, read_tree, run_to_end, stderr};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
 /// B6, SU-4, SU-5: of one hundred simultaneous starts one runs, and the others exit at once and
 /// name it; after a kill the next start succeeds.
 #[test]
-fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
+fn one_of_a_hundred_simultaneous_starts_runs() {
     let program = Program::offline(BINARY);
     for round in 0..2 {
-        let starts: Vec<_> = (0..100).map(|_| start_quietly(&program)).collect();
-        let mut lost = Vec::new();
-        let mut runs = Vec::new();
+        let starts: Vec<_> = (0..100).map(|_| spawn_start(&program)).collect();
+        let mut refused = Vec::new();
+        let mut running_starts = Vec::new();
         for mut start in starts {
             // Only the running one prints to stdout.
             let mut first = [0];
-            let spoke = std::io::Read::read(start.stdout.as_mut().expect("its stdout"), &mut first);
-            match spoke.expect("a pipe") {
-                0 => lost.push(start.wait_with_output().expect("an end")),
-                _ => runs.push(start),
+            let bytes_read = std::io::Read::read(start.stdout.as_mut().expect("its stdout"), &mut first);
+            match bytes_read.expect("a pipe") {
+                0 => refused.push(start.wait_with_output().expect("an end")),
+                _ => running_starts.push(start),
             }
         }
-        let [winner] = runs.as_mut_slice() else { panic!("{} run at once in round {round}", runs.len()) };
-        for output in &lost {
+        let [winner] = running_starts.as_mut_slice() else {
+            panic!("{} run at once in round {round}", running_starts.len())
+        };
+        for output in &refused {
             assert_eq!(output.status.code(), Some(75), "{}", stderr(output));
-            let named = format!("already running (pid {}). talk to it: ollim-bot chat", winner.id());
-            assert_eq!(stderr(output).trim(), format!("error: {named}"), "round {round}");
+            let expected = format!("already running (pid {}). talk to it: ollim-bot chat", winner.id());
+            assert_eq!(stderr(output).trim(), format!("error: {expected}"), "round {round}");
         }
         // A killed process leaves its pid file, which the next round must not report.
         winner.kill().expect("a process to kill");
         winner.wait().expect("an end");
     }
     let running = program.start();
-    running.converse("hello").expect("an answer");
+    running.send_and_wait("hello").expect("an answer");
     running.terminate();
-    assert_eq!(examine(program.data()), [""; 0]);
+    assert_eq!(find_violations(program.data()), [""; 0]);
 }
 
 /// An unusable file or directory disables only its own feature, with a notice. Reminders still
 /// work.
 #[test]
-fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
-    for (path, told) in [
+fn unusable_path_disables_only_its_feature() {
+    for (path, notice) in [
         ("routines", Some("no routine runs")),
         ("webhooks", Some("no webhook can be called")),
         (".claude/agents", Some("your own subagents can't be used")),
@@ -59,7 +61,7 @@ fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
         ("state/metrics.token", Some("no numbers are served")),
     ] {
         let mut program = Program::offline(BINARY);
-        program.set("OLLIM_METRICS", "on");
+        program.set_env("OLLIM_METRICS", "on");
         let place = program.data().join(path);
         program.start().terminate();
         let _ = std::fs::remove_dir_all(&place).or_else(|_| std::fs::remove_file(&place));
@@ -69,10 +71,10 @@ fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
         let running = program.start();
         let notices = running.get("/api/health").expect("it lives")["notices"].to_string();
         assert!(
-            told.is_none_or(|told| notices.contains(told) && notices.contains(path)),
+            notice.is_none_or(|notice| notices.contains(notice) && notices.contains(path)),
             "{path}: {notices}"
         );
-        running.converse("call the dentist tomorrow at 10").expect("an answer");
+        running.send_and_wait("call the dentist tomorrow at 10").expect("an answer");
         let reminders = std::fs::read_dir(program.data().join("reminders")).expect("a directory");
         assert_eq!(reminders.count(), 1, "{path}");
         running.terminate();
@@ -81,16 +83,16 @@ fn a_path_that_cannot_be_used_takes_only_its_feature_away() {
 
 /// The first backup is made soon after the first message, and contains it.
 #[test]
-fn the_first_backup_is_made_soon_after_the_first_words() {
+fn first_backup_is_made_soon_after_the_first_message() {
     let program = Program::offline(BINARY);
     let running = program.start();
-    running.converse("remember: locker 214").expect("an answer");
+    running.send_and_wait("remember: locker 214").expect("an answer");
     let backups = program.data().join("state/backups");
     let backup = || {
         let files = std::fs::read_dir(&backups).into_iter().flatten().flatten();
         files.map(|file| file.path()).find(|path| path.extension().is_some_and(|end| end == "db"))
     };
-    let backup = testkit::kill::wait(async {
+    let backup = testkit::process::block_on(async {
         loop {
             match backup() {
                 Some(path) => break path,
@@ -106,7 +108,7 @@ fn the_first_backup_is_made_soon_after_the_first_words() {
 
 /// SU-1: a second start exits before it contacts the claude program or Discord.
 #[test]
-fn whoever_comes_second_touches_nothing() {
+fn second_start_contacts_nothing() {
     let mut program = Program::offline(BINARY);
     let running = program.start();
     let claude = program.home().join("claude");
@@ -117,8 +119,10 @@ fn whoever_comes_second_touches_nothing() {
     let discord = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     discord.set_nonblocking(true).expect("a port");
     let address = discord.local_addr().expect("its address");
-    program.set("OLLIM_MODEL", "claude").set("OLLIM_CLAUDE", claude.to_str().expect("a path"));
-    program.set("DISCORD_TOKEN", "t0.k.en").set("DISCORD_API_BASE", &format!("http://{address}/api/v10"));
+    program.set_env("OLLIM_MODEL", "claude").set_env("OLLIM_CLAUDE", claude.to_str().expect("a path"));
+    program
+        .set_env("DISCORD_TOKEN", "t0.k.en")
+        .set_env("DISCORD_API_BASE", &format!("http://{address}/api/v10"));
     let second = program.run(&["run", "--no-chat"]);
     assert_eq!(second.status.code(), Some(75), "{}", stderr(&second));
     assert!(!called.exists());
@@ -128,7 +132,7 @@ fn whoever_comes_second_touches_nothing() {
 
 /// B6: the lock is valid before the pid is written, and the pid of a dead process is not reported.
 #[test]
-fn the_number_that_a_dead_one_left_behind_is_not_told() {
+fn pid_of_a_dead_process_is_not_reported() {
     let program = Program::offline(BINARY);
     let state = program.data().join("state");
     std::fs::create_dir_all(&state).expect("a directory");
@@ -143,10 +147,10 @@ fn the_number_that_a_dead_one_left_behind_is_not_told() {
 /// SU-4, B6: the Python program uses no lock. While it runs, ours exits without changes and reports
 /// its pid; after it has ended, ours starts normally. The pid of an unrelated process is ignored.
 #[test]
-fn the_python_program_is_not_joined_by_another() {
+fn running_python_program_prevents_the_start() {
     let program = Program::offline(BINARY);
     let state = program.data().join("state");
-    let number = program.data().join("state/bot.pid");
+    let pid_file = program.data().join("state/bot.pid");
     std::fs::create_dir_all(&state).expect("a directory");
     std::fs::write(state.join("sessions.json"), "3f2c9a10-1111-4222-8333-444455556666").expect("a session");
     let python = program.home().join("python3");
@@ -155,36 +159,37 @@ fn the_python_program_is_not_joined_by_another() {
     std::fs::write(&script, "read line\n").expect("a program");
     let mut other = std::process::Command::new(&python);
     let mut other = other.arg(&script).stdin(Stdio::piped()).spawn().expect("it starts");
-    std::fs::write(&number, other.id().to_string()).expect("a number");
+    std::fs::write(&pid_file, other.id().to_string()).expect("a number");
     // Lax file modes would be tightened, which would be a change.
-    let ours = [program.data(), state.as_path(), &state.join("sessions.json"), number.as_path()];
+    let ours = [program.data(), state.as_path(), &state.join("sessions.json"), pid_file.as_path()];
     for (path, mode) in ours.into_iter().zip([0o700, 0o700, 0o600, 0o600]) {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
     }
-    let before = contents(program.data());
+    let before = read_tree(program.data());
     let output = program.run(&["run", "--no-chat"]);
     assert_eq!(output.status.code(), Some(75), "{}", stderr(&output));
-    let named = format!("the python ollim-bot is already running here (pid {}). stop it first", other.id());
-    assert!(stderr(&output).contains(&named), "{}", stderr(&output));
-    assert_eq!(contents(program.data()), before);
+    let expected =
+        format!("the python ollim-bot is already running here (pid {}). stop it first", other.id());
+    assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+    assert_eq!(read_tree(program.data()), before);
 
     drop(other.stdin.take());
     other.wait().expect("an end");
     let mut reader = std::process::Command::new("cat");
     let mut reader = reader.arg("-").arg(&script).stdin(Stdio::piped()).spawn().expect("it starts");
     for left_behind in [other.id(), reader.id()] {
-        std::fs::write(&number, left_behind.to_string()).expect("a number");
+        std::fs::write(&pid_file, left_behind.to_string()).expect("a number");
         let running = program.start();
         let health = running.get("/api/health").expect("it lives");
         assert_eq!(health["session"], "3f2c9a10-1111-4222-8333-444455556666");
-        assert_eq!(std::fs::read_to_string(&number).expect("a number"), running.pid().to_string());
+        assert_eq!(std::fs::read_to_string(&pid_file).expect("a number"), running.pid().to_string());
         running.terminate();
     }
     drop(reader.stdin.take());
     reader.wait().expect("an end");
 }
 
-fn start_quietly(program: &Program) -> std::process::Child {
+fn spawn_start(program: &Program) -> std::process::Child {
     let mut command = program.command(&["run", "--no-chat"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("the program starts")
@@ -192,12 +197,12 @@ fn start_quietly(program: &Program) -> std::process::Child {
 
 /// B4: an unusable data directory is named in one sentence.
 #[test]
-fn a_directory_that_cannot_be_used_is_named_in_one_sentence() {
+fn unusable_directory_is_named_in_one_sentence() {
     let mut program = Program::offline(BINARY);
     let file = program.home().join("file");
     std::fs::write(&file, "mine").expect("a file");
     for place in [file.clone(), file.join("below"), PathBuf::from("/proc/ollim-bot")] {
-        program.keep_in(&place);
+        program.set_data_dir(&place);
         let output = program.run(&["run", "--no-chat"]);
         assert_unusable(&output, &place);
     }
@@ -206,7 +211,7 @@ fn a_directory_that_cannot_be_used_is_named_in_one_sentence() {
 
 /// B4: a data directory without write permission is named in one sentence.
 #[test]
-fn a_directory_that_may_not_be_written_is_named_in_one_sentence() {
+fn read_only_directory_is_named_in_one_sentence() {
     if !rustix::process::geteuid().is_root() || !Path::new("/usr/bin/setpriv").exists() {
         return;
     }
@@ -218,17 +223,17 @@ fn a_directory_that_may_not_be_written_is_named_in_one_sentence() {
     let drop_rights =
         "shift; exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$HOME/ollim-bot\" \"$@\"";
     let mut command = program.command_through(drop_rights, &["run", "--no-chat"]);
-    assert_unusable(&finish(command.stdin(Stdio::null())), program.data());
+    assert_unusable(&run_to_end(command.stdin(Stdio::null())), program.data());
 
     std::fs::create_dir_all(program.data().join("state")).expect("a directory");
     let mut command = program.command_through(drop_rights, &["run", "--no-chat"]);
-    assert_unusable(&finish(command.stdin(Stdio::null())), program.data());
+    assert_unusable(&run_to_end(command.stdin(Stdio::null())), program.data());
 }
 
 /// SE-6: a directory of the Python program opens unconverted; its session continues, and its files
 /// do not change.
 #[test]
-fn a_directory_of_the_python_program_opens_as_it_is() {
+fn directory_of_the_python_program_opens_unconverted() {
     let program = Program::offline(BINARY);
     let files = [
         ("state/sessions.json", "3f2c9a10-1111-4222-8333-444455556666"),
@@ -260,7 +265,7 @@ fn a_directory_of_the_python_program_opens_as_it_is() {
     assert_eq!(notices.len(), 2, "{notices:?}");
     assert!(notices[0].as_str().is_some_and(|notice| notice.contains("could not be imported")));
     assert!(notices[1].as_str().is_some_and(|notice| notice.ends_with("all is yours alone again.")));
-    running.converse("hello").expect("an answer");
+    running.send_and_wait("hello").expect("an answer");
     let (status, _) = running.terminate();
 
     assert_eq!(status.code(), Some(0));
@@ -270,7 +275,7 @@ fn a_directory_of_the_python_program_opens_as_it_is() {
         let now = std::fs::read_to_string(program.data().join(name)).expect("a file");
         assert_eq!(now, text, "{name}");
     }
-    let mut wrong = examine(program.data());
+    let mut wrong = find_violations(program.data());
     wrong.retain(|wrong| !wrong.contains("has the mode"));
     assert_eq!(wrong, [""; 0]);
 }
@@ -286,13 +291,13 @@ const PYTHON_HISTORY: &str = concat!(
 
 /// SU-12, SU-6, DD-2: on SIGTERM it exits, and leaves only its journal, documents and lock file.
 #[test]
-fn asked_to_end_it_ends_and_leaves_only_its_memory() {
+fn sigterm_ends_it_and_leaves_only_its_files() {
     let program = Program::offline(BINARY);
     let running = program.start();
-    running.converse("hello").expect("an answer");
+    running.send_and_wait("hello").expect("an answer");
     let (status, _) = running.terminate();
     assert_eq!(status.code(), Some(0));
-    let names: Vec<String> = contents(program.data())
+    let names: Vec<String> = read_tree(program.data())
         .into_keys()
         .map(|path| path.strip_prefix(program.data()).expect("a name").display().to_string())
         .filter(|name| !name.starts_with(".git/"))
@@ -318,12 +323,12 @@ fn asked_to_end_it_ends_and_leaves_only_its_memory() {
             "webhook-spec.md"
         ]
     );
-    assert_eq!(examine(program.data()), [""; 0]);
+    assert_eq!(find_violations(program.data()), [""; 0]);
 }
 
 /// BF-10: keys without effect in the main conversation are logged; the job is planned anyway.
 #[test]
-fn what_has_no_effect_in_the_main_conversation_is_named() {
+fn keys_without_effect_in_main_are_logged() {
     let program = Program::offline(BINARY);
     let routines = program.data().join("routines");
     std::fs::create_dir_all(&routines).expect("a directory");

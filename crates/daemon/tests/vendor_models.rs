@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use domain::conversation::Usage;
 use serde_json::{Value, json};
-use testkit::kill::{Backstage, Pane, Program, Running, stderr, stdout};
-use testkit::model_server::{Act, Fault, Gate, Host, Options, Received};
+use testkit::model_server::{Gate, Host, MessagesRequest, Options, ReplyFault, ScriptedReply};
+use testkit::process::{BackgroundModelServer, Pane, Program, RunningProgram, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
@@ -16,45 +16,45 @@ const SUMMARY: &str =
     "The user asked to remember milk, which is in the inbox, and has the booking LH4711 to Lisbon.";
 
 /// An image of one pixel.
-const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\nIDATx\x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";
+const IMAGE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\nIDATx\x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";
 
 /// The program and its model server.
-struct Talk {
-    backstage: Backstage,
+struct Conversation {
+    model_server: BackgroundModelServer,
     program: Program,
 }
 
-impl Talk {
+impl Conversation {
     fn with(model: &str) -> Self {
-        Self::at(Backstage::open(), model)
+        Self::on_server(BackgroundModelServer::start(), model)
     }
 
-    fn at(backstage: Backstage, model: &str) -> Self {
-        let mut program = Program::answered_by(BINARY, &backstage);
-        program.set("OLLIM_MODEL", &format!("anthropic:{model}")).set("OLLIM_THINKING", "adaptive");
-        Self { backstage, program }
+    fn on_server(model_server: BackgroundModelServer, model: &str) -> Self {
+        let mut program = Program::with_model(BINARY, &model_server);
+        program.set_env("OLLIM_MODEL", &format!("anthropic:{model}")).set_env("OLLIM_THINKING", "adaptive");
+        Self { model_server, program }
     }
 
     /// Sends `words`, and checks that the reply contains `answer`.
-    fn says(&self, words: &str, acts: impl IntoIterator<Item = Act>, answer: &str) {
-        self.backstage.model().script(acts);
+    fn exchange(&self, words: &str, acts: impl IntoIterator<Item = ScriptedReply>, answer: &str) {
+        self.model_server.model().script(acts);
         let output = self.program.run(&["chat", "--once", words]);
         assert_eq!(output.status.code(), Some(0), "{words}: {} {:?}", stderr(&output), self.refusals());
         assert!(stdout(&output).contains(answer), "{words}: {}", stdout(&output));
     }
 
     /// Sends an image and `words`.
-    fn shows_picture(&self, words: &str, acts: impl IntoIterator<Item = Act>) {
-        self.backstage.model().script(acts);
+    fn send_image(&self, words: &str, acts: impl IntoIterator<Item = ScriptedReply>) {
+        self.model_server.model().script(acts);
         let file = self.program.home().join("picture.png");
-        std::fs::write(&file, PICTURE).expect("a picture");
+        std::fs::write(&file, IMAGE).expect("a picture");
         let output = self.program.run(&["chat", "--once", "--image", file.to_str().expect("a path"), words]);
         assert_eq!(output.status.code(), Some(0), "{words}: {} {:?}", stderr(&output), self.refusals());
     }
 
     /// Sends `words`, and checks that it fails with all of `sentences`.
-    fn fails(&self, words: &str, acts: impl IntoIterator<Item = Act>, sentences: &[&str]) {
-        self.backstage.model().script(acts);
+    fn expect_failure(&self, words: &str, acts: impl IntoIterator<Item = ScriptedReply>, sentences: &[&str]) {
+        self.model_server.model().script(acts);
         let output = self.program.run(&["chat", "--once", words]);
         assert_eq!(output.status.code(), Some(1), "{words}: {}", stdout(&output));
         for sentence in sentences {
@@ -63,20 +63,20 @@ impl Talk {
     }
 
     /// Sends `words`, and checks that the answer is cut off and can be continued.
-    fn breaks_off(&self, words: &str, act: Act) {
-        self.backstage.model().script([act]);
+    fn expect_cut_off(&self, words: &str, act: ScriptedReply) {
+        self.model_server.model().script([act]);
         let output = self.program.run(&["chat", "--once", words]);
         assert_eq!(output.status.code(), Some(1), "{words}: {}", stdout(&output));
         assert!(stderr(&output).contains("say `go on`"), "{words}: {}", stderr(&output));
     }
 
     /// Runs `ask`, and releases the reply at `gate` once the model's record is stored.
-    fn releases_after_the_record<T>(&self, gate: &Gate, ask: impl FnOnce() -> T) -> T {
+    fn release_after_record<T>(&self, gate: &Gate, ask: impl FnOnce() -> T) -> T {
         let file = self.program.data().join("state/models.json");
         let started = Instant::now();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                while !file.exists() && started.elapsed() < testkit::PATIENCE {
+                while !file.exists() && started.elapsed() < testkit::TEST_TIMEOUT {
                     std::thread::yield_now();
                 }
                 gate.release();
@@ -86,125 +86,138 @@ impl Talk {
     }
 
     fn refusals(&self) -> Vec<Option<String>> {
-        self.backstage.model().refused().into_iter().map(|logged| logged.refusal).collect()
+        self.model_server.model().refused_requests().into_iter().map(|logged| logged.refusal).collect()
     }
 
     fn last_request(&self) -> Value {
-        self.backstage.requests().pop().expect("a request").json
+        self.model_server.requests().pop().expect("a request").json
     }
 }
 
 /// A scripted refusal that does not come from the rules of the server.
-fn refuses_pictures() -> Act {
-    Act::refuses(400, "invalid_request_error", "messages.9.content.0.image: Could not process image")
+fn refuse_image() -> ScriptedReply {
+    ScriptedReply::refusal(
+        400,
+        "invalid_request_error",
+        "messages.9.content.0.image: Could not process image",
+    )
 }
 
-fn thinks() -> Act {
-    Act::empty().and_signed_thinking("Let me see.")
+fn thinking() -> ScriptedReply {
+    ScriptedReply::empty().with_signed_thinking("Let me see.")
 }
 
-fn tool_loop() -> [Act; 2] {
+fn tool_loop() -> [ScriptedReply; 2] {
     [
-        thinks().and_notes("Writing it down.").and_calls("inbox_add", &json!({"text": "milk"})),
-        thinks().and_says("Kept."),
+        thinking().with_note("Writing it down.").with_tool_call("inbox_add", &json!({"text": "milk"})),
+        thinking().with_text("Kept."),
     ]
 }
 
 /// Runs a conversation on `model`, with `other` as the model for a while.
-fn conversation(model: &str, other: &str) -> Talk {
-    let mut talk = Talk::with(model);
-    talk.says("remember milk; my booking to Lisbon is LH4711", tool_loop(), "Kept.");
-    talk.says("/name Julia", [], "Julia");
-    talk.says("who am i?", [thinks().and_says("Julia.")], "Julia.");
-    let changed = talk.last_request();
+fn run_conversation(model: &str, other: &str) -> Conversation {
+    let mut conversation = Conversation::with(model);
+    conversation.exchange("remember milk; my booking to Lisbon is LH4711", tool_loop(), "Kept.");
+    conversation.exchange("/name Julia", [], "Julia");
+    conversation.exchange("who am i?", [thinking().with_text("Julia.")], "Julia.");
+    let changed = conversation.last_request();
     assert!(changed["messages"].to_string().contains("Your instructions have changed."), "{changed}");
     assert!(!changed["system"].to_string().contains("Julia"), "{changed}");
     // Thinking counts towards the limit, so a small one would cut answers off.
     assert!(changed["max_tokens"].as_u64() >= Some(32_000), "{changed}");
 
-    talk.says(&format!("/model {other}"), [], other);
-    talk.says("and now?", tool_loop(), "Kept.");
-    talk.says("/model default", [], "");
-    talk.says("back again?", tool_loop(), "Kept.");
-    assert_eq!(talk.last_request()["model"], model);
+    conversation.exchange(&format!("/model {other}"), [], other);
+    conversation.exchange("and now?", tool_loop(), "Kept.");
+    conversation.exchange("/model default", [], "");
+    conversation.exchange("back again?", tool_loop(), "Kept.");
+    assert_eq!(conversation.last_request()["model"], model);
 
-    talk.program.set("OLLIM_BOT_NAME", "Robin");
-    talk.says("what is your name?", [thinks().and_says("Robin.")], "Robin.");
-    assert!(talk.last_request()["messages"].to_string().contains("Robin"));
+    conversation.program.set_env("OLLIM_BOT_NAME", "Robin");
+    conversation.exchange("what is your name?", [thinking().with_text("Robin.")], "Robin.");
+    assert!(conversation.last_request()["messages"].to_string().contains("Robin"));
 
-    let running = talk.program.start();
-    talk.backstage.model().script([
-        thinks().and_says("Side talk."),
-        thinks().and_says("Aside."),
-        thinks().and_says("Yes."),
+    let running = conversation.program.start();
+    conversation.model_server.model().script([
+        thinking().with_text("Side talk."),
+        thinking().with_text("Aside."),
+        thinking().with_text("Yes."),
     ]);
     running.command("/fork a detour").expect("a side conversation");
-    let answered = running.converse("more on that").expect("an answer");
+    let answered = running.send_and_wait("more on that").expect("an answer");
     assert_eq!(answered.data["how"], "finished", "{answered:?}");
     running.command("/save").expect("it is saved");
-    let answered = running.converse("still there?").expect("an answer");
+    let answered = running.send_and_wait("still there?").expect("an answer");
     assert_eq!(answered.data["how"], "finished", "{answered:?}");
     running.terminate();
 
-    talk.says("/compact", [thinks().and_says(SUMMARY)], "");
-    talk.says("what was my booking?", [thinks().and_says("LH4711.")], "LH4711.");
-    let summed = talk.last_request();
-    assert!(summed["messages"].to_string().contains("[summary of our conversation"), "{summed}");
-    assert!(summed["system"].to_string().contains("Julia"), "a summary begins with the newest instructions");
-    talk.says("/undo", [], "");
-    talk.says("and before?", [thinks().and_says("Yes.")], "Yes.");
-    assert!(!talk.last_request()["messages"].to_string().contains("[summary of our conversation"));
+    conversation.exchange("/compact", [thinking().with_text(SUMMARY)], "");
+    conversation.exchange("what was my booking?", [thinking().with_text("LH4711.")], "LH4711.");
+    let compacted = conversation.last_request();
+    assert!(compacted["messages"].to_string().contains("[summary of our conversation"), "{compacted}");
+    assert!(
+        compacted["system"].to_string().contains("Julia"),
+        "a summary begins with the newest instructions"
+    );
+    conversation.exchange("/undo", [], "");
+    conversation.exchange("and before?", [thinking().with_text("Yes.")], "Yes.");
+    assert!(!conversation.last_request()["messages"].to_string().contains("[summary of our conversation"));
 
-    talk.breaks_off("tell me a story", Act::says("Once upon a time there was a fox").with(Fault::Cut(4)));
-    talk.says("go on", tool_loop(), "Kept.");
+    conversation.expect_cut_off(
+        "tell me a story",
+        ScriptedReply::text("Once upon a time there was a fox").with_fault(ReplyFault::Cut(4)),
+    );
+    conversation.exchange("go on", tool_loop(), "Kept.");
 
-    talk.shows_picture("look at this", [refuses_pictures(), thinks().and_says("I can't see it.")]);
-    assert!(!talk.last_request()["messages"].to_string().contains("image/png"));
-    talk.says("never mind", [thinks().and_says("All right.")], "All right.");
-    assert!(talk.last_request()["messages"].to_string().contains("image/png"), "it is shown to others again");
-    talk
+    conversation.send_image("look at this", [refuse_image(), thinking().with_text("I can't see it.")]);
+    assert!(!conversation.last_request()["messages"].to_string().contains("image/png"));
+    conversation.exchange("never mind", [thinking().with_text("All right.")], "All right.");
+    assert!(
+        conversation.last_request()["messages"].to_string().contains("image/png"),
+        "it is shown to others again"
+    );
+    conversation
 }
 
 #[test]
-fn sonnet_is_asked_as_it_wants_to_be() {
-    assert_eq!(conversation("claude-sonnet-5-5", "haiku").refusals(), []);
+fn sonnet_accepts_all_requests() {
+    assert_eq!(run_conversation("claude-sonnet-5-5", "haiku").refusals(), []);
 }
 
 #[test]
-fn opus_is_asked_as_it_wants_to_be() {
-    assert_eq!(conversation("claude-opus-5-5", "sonnet").refusals(), []);
+fn opus_accepts_all_requests() {
+    assert_eq!(run_conversation("claude-opus-5-5", "sonnet").refusals(), []);
 }
 
 #[test]
-fn haiku_is_asked_as_it_wants_to_be() {
-    assert_eq!(conversation("claude-haiku-5-5", "opus").refusals(), []);
+fn haiku_accepts_all_requests() {
+    assert_eq!(run_conversation("claude-haiku-5-5", "opus").refusals(), []);
 }
 
 #[test]
-fn fable_is_asked_as_it_wants_to_be() {
-    assert_eq!(conversation("claude-fable-5-2", "sonnet").refusals(), []);
+fn fable_accepts_all_requests() {
+    assert_eq!(run_conversation("claude-fable-5-2", "sonnet").refusals(), []);
 }
 
 #[test]
-fn an_older_haiku_is_asked_as_it_wants_to_be() {
-    assert_eq!(conversation("claude-haiku-4-5", "sonnet").refusals(), []);
+fn older_haiku_accepts_all_requests() {
+    assert_eq!(run_conversation("claude-haiku-4-5", "sonnet").refusals(), []);
 }
 
 /// Every thinking setting results in a request that the model accepts, including `auto`, the
 /// default.
 #[test]
-fn every_way_to_think_is_accepted_by_every_model() {
+fn every_thinking_setting_is_accepted_by_every_model() {
     for model in
         ["claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-haiku-4-5"]
     {
-        let mut talk = Talk::with(model);
-        talk.program.set("OLLIM_THINKING", "auto");
+        let mut talk = Conversation::with(model);
+        talk.program.set_env("OLLIM_THINKING", "auto");
         let running = talk.program.start();
-        for way in ["auto", "off", "8k", "adaptive", "64k", "auto"] {
-            running.command(&format!("/thinking {way}")).expect("a choice");
-            talk.backstage.model().script(tool_loop());
-            let answered = running.converse("remember milk").expect("an answer");
-            assert_eq!(answered.data["how"], "finished", "{model} {way}: {answered:?}");
+        for setting in ["auto", "off", "8k", "adaptive", "64k", "auto"] {
+            running.command(&format!("/thinking {setting}")).expect("a choice");
+            talk.model_server.model().script(tool_loop());
+            let answered = running.send_and_wait("remember milk").expect("an answer");
+            assert_eq!(answered.data["how"], "finished", "{model} {setting}: {answered:?}");
         }
         running.terminate();
         assert_eq!(talk.refusals(), [], "{model}");
@@ -215,17 +228,17 @@ fn every_way_to_think_is_accepted_by_every_model() {
 /// an undone compaction the first request is refused and repeated without that thinking; later ones
 /// are not refused.
 #[test]
-fn a_refusal_of_earlier_thinking_never_reaches_the_user() {
-    let mut talk = Talk::with("claude-sonnet-5-5");
-    talk.program.set("OLLIM_THINKING", "off");
+fn refusal_of_earlier_thinking_never_reaches_the_user() {
+    let mut talk = Conversation::with("claude-sonnet-5-5");
+    talk.program.set_env("OLLIM_THINKING", "off");
     let running = talk.program.start();
-    talk.says("remember milk; my booking to Lisbon is LH4711", tool_loop(), "Kept.");
-    talk.says("/compact", [thinks().and_says(SUMMARY)], "");
-    talk.says("and more milk", tool_loop(), "Kept.");
+    talk.exchange("remember milk; my booking to Lisbon is LH4711", tool_loop(), "Kept.");
+    talk.exchange("/compact", [thinking().with_text(SUMMARY)], "");
+    talk.exchange("and more milk", tool_loop(), "Kept.");
     assert_eq!(talk.refusals(), []);
-    talk.says("/undo", [], "");
-    talk.says("and before?", tool_loop(), "Kept.");
-    talk.says("again?", tool_loop(), "Kept.");
+    talk.exchange("/undo", [], "");
+    talk.exchange("and before?", tool_loop(), "Kept.");
+    talk.exchange("again?", tool_loop(), "Kept.");
     let refusals = talk.refusals();
     let [Some(refusal)] = &refusals[..] else { panic!("{refusals:?}") };
     assert!(refusal.contains("bound to a different conversation"), "{refusal}");
@@ -235,43 +248,43 @@ fn a_refusal_of_earlier_thinking_never_reaches_the_user() {
 /// A third-party host that refuses newer fields no longer gets them. Each request comes from
 /// another process, so this is remembered across restarts.
 #[test]
-fn another_host_is_asked_without_the_fields_that_it_refused() {
+fn fields_refused_by_a_host_are_omitted() {
     let options = Options { host: Host::Foreign, ..Options::default() };
-    let talk = Talk::at(Backstage::open_with(options), "claude-sonnet-5-5");
-    let refused = || {
-        let all = talk.backstage.model().refused();
+    let talk = Conversation::on_server(BackgroundModelServer::start_with(options), "claude-sonnet-5-5");
+    let refusal_count = || {
+        let all = talk.model_server.model().refused_requests();
         all.iter().filter(|logged| logged.method == "POST").count()
     };
-    talk.says("hi", [Act::says("Hello.")], "Hello.");
-    let of_the_first = refused();
-    assert!((1..=6).contains(&of_the_first), "{:?}", talk.refusals());
-    talk.says("remember milk", tool_loop(), "Kept.");
-    assert_eq!(refused(), of_the_first, "{:?}", talk.refusals());
+    talk.exchange("hi", [ScriptedReply::text("Hello.")], "Hello.");
+    let first_count = refusal_count();
+    assert!((1..=6).contains(&first_count), "{:?}", talk.refusals());
+    talk.exchange("remember milk", tool_loop(), "Kept.");
+    assert_eq!(refusal_count(), first_count, "{:?}", talk.refusals());
     // Changed instructions are sent as a special message to the vendor, which other hosts refuse
     // too.
-    talk.says("/name Julia", [], "Julia");
-    talk.says("who am i?", [Act::says("Julia.")], "Julia.");
-    assert_eq!(refused(), of_the_first + 1, "{:?}", talk.refusals());
-    talk.says("sure?", [Act::says("Yes.")], "Yes.");
-    assert_eq!(refused(), of_the_first + 1, "{:?}", talk.refusals());
+    talk.exchange("/name Julia", [], "Julia");
+    talk.exchange("who am i?", [ScriptedReply::text("Julia.")], "Julia.");
+    assert_eq!(refusal_count(), first_count + 1, "{:?}", talk.refusals());
+    talk.exchange("sure?", [ScriptedReply::text("Yes.")], "Yes.");
+    assert_eq!(refusal_count(), first_count + 1, "{:?}", talk.refusals());
     assert!(talk.last_request()["messages"].to_string().contains("Julia"));
 }
 
 /// Returns the effort of each request so far.
-fn efforts(talk: &Talk) -> Vec<String> {
-    let effort = |request: &Received| request.json["output_config"]["effort"].to_string();
-    talk.backstage.requests().iter().map(effort).collect()
+fn efforts(talk: &Conversation) -> Vec<String> {
+    let effort = |request: &MessagesRequest| request.json["output_config"]["effort"].to_string();
+    talk.model_server.requests().iter().map(effort).collect()
 }
 
 /// A reply that used its limit for thinking is requested once more at a lower effort.
 #[test]
-fn a_reply_of_thinking_alone_is_asked_for_again_at_a_lower_effort() {
-    let talk = Talk::with("claude-sonnet-5-5");
-    let long = || Act::only_thinks("Let me think about all of it.");
-    talk.says("think", [long(), thinks().and_says("Done.")], "Done.");
+fn thinking_only_reply_is_retried_at_a_lower_effort() {
+    let talk = Conversation::with("claude-sonnet-5-5");
+    let long = || ScriptedReply::thinking_only("Let me think about all of it.");
+    talk.exchange("think", [long(), thinking().with_text("Done.")], "Done.");
     assert_eq!(efforts(&talk), ["\"medium\"", "\"low\""]);
     assert!(!talk.last_request()["messages"].to_string().contains("about all of it"), "it is not kept");
-    talk.fails(
+    talk.expect_failure(
         "think",
         [long(), long()],
         &["used its whole limit for thinking", "`max_tokens` under `[model]`"],
@@ -282,38 +295,38 @@ fn a_reply_of_thinking_alone_is_asked_for_again_at_a_lower_effort() {
 
 /// Failures that only the user can fix contain the vendor's message and the remedy.
 #[test]
-fn failures_that_the_user_can_mend_say_how() {
-    let talk = Talk::with("claude-sonnet-5-5");
-    let spent = Act::spend_limited_saying("Too many requests this month.");
-    talk.fails("hi", [spent], &["spend limit", "Too many requests this month.", "Raise the limit"]);
-    let declined = Act::says("I").declining(Some("cyber"));
-    talk.fails(
+fn failures_that_the_user_can_fix_say_how() {
+    let talk = Conversation::with("claude-sonnet-5-5");
+    let spent = ScriptedReply::spend_limited_with("Too many requests this month.");
+    talk.expect_failure("hi", [spent], &["spend limit", "Too many requests this month.", "Raise the limit"]);
+    let declined = ScriptedReply::text("I").with_model_refusal(Some("cyber"));
+    talk.expect_failure(
         "how?",
-        [Act::says("hi"), declined],
+        [ScriptedReply::text("hi"), declined],
         &["The model declined to answer: its vendor blocks", "`/model`"],
     );
-    let server = talk.backstage.model();
-    talk.says("/model claude-opus-4-1", [], "I don't know this id");
-    talk.fails(
+    let server = talk.model_server.model();
+    talk.exchange("/model claude-opus-4-1", [], "I don't know this id");
+    talk.expect_failure(
         "hi",
         [],
         &["`claude-opus-4-1` is not available", "`/model opus` switches to the current opus"],
     );
-    talk.says("/model fable", [], "fable answers");
+    talk.exchange("/model fable", [], "fable answers");
     server.deny_access("claude-fable-5-2");
-    talk.fails("hi", [], &["`claude-fable-5-2` is not available", "no access", "`/model sonnet`"]);
-    talk.says("/model sonnet", [], "sonnet answers");
-    talk.says("hi", [thinks().and_says("Here I am.")], "Here I am.");
+    talk.expect_failure("hi", [], &["`claude-fable-5-2` is not available", "no access", "`/model sonnet`"]);
+    talk.exchange("/model sonnet", [], "sonnet answers");
+    talk.exchange("hi", [thinking().with_text("Here I am.")], "Here I am.");
 }
 
 /// Notes between tool calls are progress events, and not part of the answer.
 #[test]
 fn notes_between_tool_calls_are_progress_and_not_part_of_the_answer() {
-    let talk = Talk::with("claude-sonnet-5-5");
+    let talk = Conversation::with("claude-sonnet-5-5");
     let running = talk.program.start();
     let mut events = running.events().expect("events");
-    talk.backstage.model().script(tool_loop());
-    let message = running.say("remember milk").expect("a number");
+    talk.model_server.model().script(tool_loop());
+    let message = running.send_message("remember milk").expect("a number");
     let mut seen = Vec::new();
     for event in events.by_ref() {
         let is_end = event.name == "ended" && event.data["answers"] == message;
@@ -322,20 +335,20 @@ fn notes_between_tool_calls_are_progress_and_not_part_of_the_answer() {
             break;
         }
     }
-    let of = |name: &str| -> String {
+    let data_of = |name: &str| -> String {
         seen.iter().filter(|event| event.name == name).map(|event| event.data.to_string()).collect()
     };
-    assert!(of("progress").contains("Writing it down."), "{seen:?}");
+    assert!(data_of("progress").contains("Writing it down."), "{seen:?}");
     for name in ["delta", "said", "ended"] {
-        assert!(!of(name).contains("Writing it down."), "{name}: {seen:?}");
+        assert!(!data_of(name).contains("Writing it down."), "{name}: {seen:?}");
     }
-    assert!(of("delta").contains("Kept."), "{seen:?}");
+    assert!(data_of("delta").contains("Kept."), "{seen:?}");
     running.terminate();
     let output = talk.program.run(&["history", "export", "main"]);
     let history = stdout(&output);
     assert!(history.contains("Kept."), "{history} {}", stderr(&output));
     assert!(!history.contains("Writing it down."), "{history}");
-    talk.says("sure?", [thinks().and_says("Yes.")], "Yes.");
+    talk.exchange("sure?", [thinking().with_text("Yes.")], "Yes.");
     let sent_back = talk.last_request()["messages"].to_string();
     assert!(sent_back.contains("Writing it down."), "the thinking block goes back unchanged: {sent_back}");
     assert_eq!(talk.refusals(), []);
@@ -343,81 +356,83 @@ fn notes_between_tool_calls_are_progress_and_not_part_of_the_answer() {
 
 /// The terminal shows a note while tools run, and removes it when the answer begins.
 #[test]
-fn the_terminal_shows_a_note_until_the_answer_begins() {
-    let talk = Talk::with("claude-sonnet-5-5");
+fn terminal_shows_a_note_until_the_answer_begins() {
+    let talk = Conversation::with("claude-sonnet-5-5");
     let gate = Gate::new();
     let [first, second] = tool_loop();
-    talk.backstage.model().script([first, second.held_back(&gate)]);
+    talk.model_server.model().script([first, second.waiting_at_start(&gate)]);
     let pane = Pane::open(&talk.program, &[], (100, 30));
-    pane.until("a prompt", |screen| screen.lines().any(|line| line.trim_end() == ">"));
-    pane.says("remember milk");
-    pane.shows("Writing it down.");
+    pane.wait_until("a prompt", |screen| screen.lines().any(|line| line.trim_end() == ">"));
+    pane.type_line("remember milk");
+    pane.wait_for_text("Writing it down.");
     gate.release();
-    let screen = pane.shows("Kept.");
+    let screen = pane.wait_for_text("Kept.");
     assert!(!screen.contains("Writing it down."), "{screen}");
 }
 
 /// `/effort` describes a model by its record from the vendor, as soon as it is known and after a
 /// restart.
 #[test]
-fn settings_are_explained_from_the_record_of_the_model() {
-    let talk = Talk::with("claude-sonnet-5-5");
-    talk.backstage.model().change_model("claude-sonnet-5-5", |spec| spec.effort = &["low", "high"]);
-    let effort = |running: &Running| running.command("/effort medium").expect("an answer").to_string();
+fn effort_is_described_from_the_record_of_the_model() {
+    let talk = Conversation::with("claude-sonnet-5-5");
+    talk.model_server.model().change_model("claude-sonnet-5-5", |spec| spec.effort = &["low", "high"]);
+    let effort = |running: &RunningProgram| running.command("/effort medium").expect("an answer").to_string();
     let running = talk.program.start();
     let before = effort(&running);
     assert!(before.contains("effort is medium") && !before.contains("uses low"), "{before}");
     let gate = Gate::new();
-    talk.backstage.model().script([thinks().and_says("Hello.").held_back(&gate)]);
-    talk.releases_after_the_record(&gate, || running.converse("hello").expect("an answer"));
-    let told = effort(&running);
-    assert!(told.contains("claude-sonnet-5-5 has no medium effort and uses low."), "{told}");
+    talk.model_server.model().script([thinking().with_text("Hello.").waiting_at_start(&gate)]);
+    talk.release_after_record(&gate, || running.send_and_wait("hello").expect("an answer"));
+    let output = effort(&running);
+    assert!(output.contains("claude-sonnet-5-5 has no medium effort and uses low."), "{output}");
     running.terminate();
-    talk.says("/effort medium", [], "claude-sonnet-5-5 has no medium effort and uses low.");
+    talk.exchange("/effort medium", [], "claude-sonnet-5-5 has no medium effort and uses low.");
 }
 
 /// A conversation is compacted within the window of the vendor's record, although the setting
 /// allows more.
 #[test]
-fn a_conversation_is_summed_up_within_the_window_of_the_model() {
-    let talk = Talk::with("claude-sonnet-5-5");
-    talk.backstage.model().change_model("claude-sonnet-5-5", |spec| spec.window = 100_000);
+fn conversation_is_compacted_within_the_window_of_the_model() {
+    let talk = Conversation::with("claude-sonnet-5-5");
+    talk.model_server.model().change_model("claude-sonnet-5-5", |spec| spec.window = 100_000);
     let gate = Gate::new();
     let used = Usage { input: 85_000, ..Usage::default() };
-    let long = thinks().and_says("It is a long story.").charging(used).held_back(&gate);
-    talk.releases_after_the_record(&gate, || talk.says("tell me", [long], "It is a long story."));
+    let long = thinking().with_text("It is a long story.").with_usage(used).waiting_at_start(&gate);
+    talk.release_after_record(&gate, || talk.exchange("tell me", [long], "It is a long story."));
     let summary = "The user asked for a story and was told a long one.";
-    talk.says("and then?", [thinks().and_says(summary), thinks().and_says("The end.")], "The end.");
+    talk.exchange("and then?", [thinking().with_text(summary), thinking().with_text("The end.")], "The end.");
     assert!(talk.last_request()["messages"].to_string().contains("[summary of our conversation"));
 }
 
 /// Requests of all kinds of turns share their prefix, thinking and effort, so nearly all of a long
 /// conversation is read from the vendor's cache.
 #[test]
-fn a_main_turn_and_both_kinds_of_forks_read_the_conversation_from_the_cache() {
-    let talk = Talk::with("claude-sonnet-5-5");
+fn all_kinds_of_turns_read_the_conversation_from_the_cache() {
+    let talk = Conversation::with("claude-sonnet-5-5");
     let file = talk.program.data().join("routines/log.md");
     std::fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
     let routine = "---\nid: log\ncron: 0 3 1 1 *\nbackground: true\n---\nIs there anything to do?\n";
     std::fs::write(file, routine).expect("a routine");
     let long = "what of it, and why? ".repeat(4_500);
     for _ in 0..3 {
-        talk.says(&long, [thinks().and_says("Because.")], "Because.");
+        talk.exchange(&long, [thinking().with_text("Because.")], "Because.");
     }
-    let warm = talk.backstage.model().usage().len();
-    talk.says("so?", [thinks().and_says("Yes.")], "Yes.");
+    let warm = talk.model_server.model().usage().len();
+    talk.exchange("so?", [thinking().with_text("Yes.")], "Yes.");
     let running = talk.program.start();
-    talk.backstage.model().script([thinks().and_says("Side talk."), thinks().and_says("Aside.")]);
+    talk.model_server.model().script([thinking().with_text("Side talk."), thinking().with_text("Aside.")]);
     running.command("/fork a detour").expect("a side conversation");
-    let answered = running.converse("more on that").expect("an answer");
+    let answered = running.send_and_wait("more on that").expect("an answer");
     assert_eq!(answered.data["how"], "finished", "{answered:?}");
     running.command("/exit").expect("it is left");
     running.terminate();
-    talk.backstage.model().script([thinks().and_says("Nothing to do."), thinks().and_says("Nothing.")]);
+    talk.model_server
+        .model()
+        .script([thinking().with_text("Nothing to do."), thinking().with_text("Nothing.")]);
     let output = talk.program.run(&["routine", "run", "log"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(talk.last_request()["messages"].to_string().contains("Is there anything to do?"));
-    let usages = talk.backstage.model().usage();
+    let usages = talk.model_server.model().usage();
     assert!(usages.len() >= warm + 3, "{usages:?}");
     for usage in &usages[warm..] {
         let whole = usage.input + usage.cache_read + usage.cache_write;
@@ -428,10 +443,10 @@ fn a_main_turn_and_both_kinds_of_forks_read_the_conversation_from_the_cache() {
 
 /// The doctor sends a request like that of a conversation, and shows the vendor's error.
 #[test]
-fn the_doctor_tells_why_the_vendor_refuses_our_request() {
-    let talk = Talk::with("claude-sonnet-5-5");
-    let check = |act: Act, sentences: &[&str]| {
-        talk.backstage.model().script([act]);
+fn doctor_shows_why_the_vendor_refuses_our_request() {
+    let talk = Conversation::with("claude-sonnet-5-5");
+    let check = |act: ScriptedReply, sentences: &[&str]| {
+        talk.model_server.model().script([act]);
         let output = talk.program.run(&["doctor"]);
         for sentence in sentences {
             assert!(stdout(&output).contains(sentence), "{sentence}: {}", stdout(&output));
@@ -442,11 +457,11 @@ fn the_doctor_tells_why_the_vendor_refuses_our_request() {
     };
     let refused = "tools.0.custom.input_schema: JSON schema is not supported by this model";
     check(
-        Act::refuses(400, "invalid_request_error", refused),
+        ScriptedReply::refusal(400, "invalid_request_error", refused),
         &["✗ model ", refused, "fix: ollim-bot setup model"],
     );
     check(
-        Act::spend_limited(),
+        ScriptedReply::spend_limited(),
         &[
             "✗ model ",
             "You have reached your specified workspace spend limit",

@@ -7,19 +7,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
-use domain::approval::{ApprovalId, Consent, Scope, Standing};
-use domain::assistant::{Assistant, Event, Look, Memory, Request, Saying};
-use domain::brain;
-use domain::compaction::Room;
+use domain::approval::{ApprovalId, Consent, Scope, StandingApproval};
+use domain::assistant::{Assistant, Event, FileScan, Request, State, UserMessage};
+use domain::compaction::ContextWindow;
 use domain::conversation::{Conversation, EntryId, Json};
-use domain::dice::Dice;
+use domain::intent;
 use domain::permission::{Authority, Mode, decide};
 use domain::phrase::{self, Habits};
 use domain::record::SurfaceName;
+use domain::rng::Rng;
 use domain::schedule::{
-    Charter, Cron, FileNews, ItemId, Planned, Prompt, Rhythm, Routine, Terms, ToolRule, What,
+    Cron, ItemId, JobFileChange, JobSpec, JobTarget, PlannedJob, Prompt, Recurrence, Routine, RunOptions,
+    ToolRule,
 };
-use domain::tool::{Class, ToolCall, ToolSpec};
+use domain::tool::{ToolCall, ToolClass, ToolSpec};
 use jiff::{Timestamp, Zoned};
 
 fn main() {
@@ -29,8 +30,9 @@ fn main() {
 #[divan::bench]
 fn offline_brain_reads(bencher: Bencher) {
     let (now, habits) = evening();
-    bencher
-        .bench_local(|| brain::read(black_box("what should i cook for six people tonight?"), &now, &habits));
+    bencher.bench_local(|| {
+        intent::parse(black_box("what should i cook for six people tonight?"), &now, &habits)
+    });
 }
 
 /// Phrases of different kinds: short, long, with a named zone, with a year to look up, and without
@@ -44,7 +46,7 @@ fn offline_brain_reads(bencher: Bencher) {
 ])]
 fn phrase_is_read(bencher: Bencher, text: &str) {
     let (now, habits) = evening();
-    bencher.bench_local(|| phrase::read(black_box(text), &now, &habits));
+    bencher.bench_local(|| phrase::parse(black_box(text), &now, &habits));
 }
 
 #[divan::bench(args = ["0 9 * * 1-5", "*/30 * * * *", "0 9 1 * *", "0 0 29 2 *"])]
@@ -58,9 +60,9 @@ fn cron_is_read_and_reckoned(bencher: Bencher, cron: &str) {
 #[divan::bench]
 fn message_is_decided_upon(bencher: Bencher) {
     let now: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
-    let words = || (awake(), Request::Say(Saying::words(SurfaceName::Page, "good morning")));
+    let words = || (awake(), Request::Say(UserMessage::from_text(SurfaceName::Page, "good morning")));
     bencher.with_inputs(words).bench_local_values(|(mut assistant, request)| {
-        let decided = assistant.asked(request, &now);
+        let decided = assistant.handle(request, &now);
         (assistant, decided)
     });
 }
@@ -72,9 +74,14 @@ fn call_is_decided_upon(bencher: Bencher) {
         |input: String| ToolCall { id: "c".to_owned(), name: "WebFetch".to_owned(), input: Json(input) };
     let standing = |number: u64| {
         let scope = Scope::of(&call(format!("{{\"url\":\"https://h{number}.example/a\"}}")));
-        Standing { id: ApprovalId(number), tool: "WebFetch".to_owned(), scope, until: Timestamp::MAX }
+        StandingApproval {
+            id: ApprovalId(number),
+            tool: "WebFetch".to_owned(),
+            scope,
+            expires_at: Timestamp::MAX,
+        }
     };
-    let consent = Consent { always: (0..100).map(standing).collect(), grants: Vec::new() };
+    let consent = Consent { standing: (0..100).map(standing).collect(), grants: Vec::new() };
     let lines = (0..20).map(|number| format!("WebFetch(domain:d{number}.example)"));
     let tools = ToolRule::Only(lines.chain(["WebFetch".to_owned()]).collect());
     let authority = Authority { tools, mode: Mode::Ask, ..Authority::MAIN };
@@ -84,7 +91,7 @@ fn call_is_decided_upon(bencher: Bencher) {
         name,
         description: Cow::Borrowed(""),
         schema: "{}",
-        class: Class::Fetches,
+        class: ToolClass::Fetches,
     });
     let wanted =
         call("{\"url\":\"https://other.example/a/page?with=words\",\"prompt\":\"what is new?\"}".to_owned());
@@ -103,11 +110,11 @@ fn one_time_of_100_000_plans_comes(bencher: Bencher) {
     let mut assistant = awake();
     let plans =
         (0..100_000).map(|number| routine(number, "0 0 1 1 *")).chain([routine(100_000, "5 8 * * *")]);
-    assistant.on(Event::Files(plans.collect(), Look::First), &now);
+    assistant.on_event(Event::FilesChanged(plans.collect(), FileScan::First), &now);
     let then = now.checked_add(jiff::SignedDuration::from_mins(5)).unwrap();
     bencher.with_inputs(|| (assistant.clone(), assistant.clone())).bench_local_values(
         |(before, mut assistant)| {
-            let effects = assistant.on(Event::Woke, &then);
+            let effects = assistant.on_event(Event::Woke, &then);
             assert!(effects.len() > 1);
             (before, assistant, effects)
         },
@@ -120,22 +127,22 @@ fn a_thousand_times_come_at_once(bencher: Bencher) {
     let now: Zoned = "2026-11-15T08:00[Europe/Berlin]".parse().unwrap();
     let mut assistant = awake();
     let plans = (0..1_000).map(|number| routine(number, "5 8 * * *")).collect();
-    assistant.on(Event::Files(plans, Look::First), &now);
+    assistant.on_event(Event::FilesChanged(plans, FileScan::First), &now);
     let then = now.checked_add(jiff::SignedDuration::from_mins(5)).unwrap();
     bencher.with_inputs(|| assistant.clone()).bench_local_values(|mut assistant| {
-        let effects = assistant.on(Event::Woke, &then);
+        let effects = assistant.on_event(Event::Woke, &then);
         assert!(effects.len() > 1_000);
         (assistant, effects)
     });
 }
 
-fn routine(number: u32, cron: &str) -> FileNews {
+fn routine(number: u32, cron: &str) -> JobFileChange {
     let id = ItemId::parse(&format!("r{number}")).unwrap();
     let mut routine =
-        Routine::new(id, Rhythm::new(Cron::parse(cron).unwrap()), Prompt::new("look at the mail"));
-    routine.charter = Charter::Alone(Terms::default());
+        Routine::new(id, Recurrence::new(Cron::parse(cron).unwrap()), Prompt::new("look at the mail"));
+    routine.target = JobTarget::Isolated(RunOptions::default());
     let file = format!("routines/r{number}.md");
-    FileNews::Plans(Arc::new(Planned { what: What::Routine(routine), file }))
+    JobFileChange::Planned(Arc::new(PlannedJob { spec: JobSpec::Routine(routine), file }))
 }
 
 fn evening() -> (Zoned, Habits) {
@@ -143,6 +150,6 @@ fn evening() -> (Zoned, Habits) {
 }
 
 fn awake() -> Assistant {
-    let memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
-    Assistant::new(memory, Arc::new([]), Room::HOUSE, Dice::new(7))
+    let memory = State::new(Conversation::new(BTreeMap::new(), EntryId(1)));
+    Assistant::new(memory, Arc::new([]), ContextWindow::DEFAULT, Rng::new(7))
 }

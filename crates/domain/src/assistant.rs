@@ -4,153 +4,160 @@
 //! stay in the journal. Each decision returns its effects in the order in which they must be
 //! carried out, with the write first.
 
+mod active_turn;
 mod addresses;
-mod approving;
-mod asking;
-mod at_once;
-mod background;
-mod beginning;
-mod capturing;
-mod carding;
-mod chaining;
-mod changing;
-mod choosing;
-mod chores;
-mod clearing;
-mod compacting;
-mod cueing;
-mod delegating;
-mod delivering;
-mod digesting;
+mod approvals;
+mod attention_policy;
+mod blocked_turns;
+mod budget;
+mod button_actions;
+mod capture;
+mod cards;
+mod chains;
+mod clear;
+mod compaction;
+mod context_tools;
+mod cue_plans;
+mod cues;
+mod daily_limit;
+mod digest;
+mod dispatch;
 mod effect;
-mod finding;
-mod firing;
-mod following_up;
-mod forking;
-mod gathering;
-mod holding;
-mod hurrying;
+mod fire_now;
+mod follow_ups;
+mod fork_exit;
+mod forks;
 mod item_origins;
-mod leaving;
-mod lightening;
-mod limiting;
-mod listing;
-mod loading;
-mod memory;
-mod minutes;
-mod missing;
-mod origins;
-mod persisting;
-mod pinging;
-mod planning;
+mod item_search;
+mod job_skills;
+mod lighter_day;
+mod main_reminders;
+mod main_undo;
+mod missed;
+mod occurrences;
+mod offline;
+mod outbox;
+mod pause;
+mod pings;
+mod plan_changes;
+mod plan_list;
+mod plan_origins;
+mod plan_undo;
+mod planner;
 mod plans;
-mod posting;
-mod progressing;
-mod quieting;
-mod rehearsing;
-mod renewing;
-mod replying;
-mod reporting;
+mod preferences;
+mod priorities;
 mod request;
-mod resting;
-mod retrying;
-mod reverting;
-mod revoking;
-mod running;
-mod spending;
-mod standing_in;
+mod restart;
+mod retry;
+mod routine_sessions;
+mod routing;
+mod runs;
+mod schedule;
+mod standing_approvals;
+mod state;
 mod state_files;
-mod suggesting;
-mod telling;
-mod tending;
-mod undoing;
-mod wishing;
-mod wording;
+mod subagents;
+mod suggestions;
+mod transaction;
+mod turn_requests;
+mod turn_start;
+mod updates;
+mod upkeep;
+mod webhook_pings;
+mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
 
-pub use background::RUNS;
-pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
-pub use holding::Known;
-pub use item_origins::{ItemOrigin, OwnItem};
-pub use leaving::Way;
-pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Spot, Turns, Unfinished};
-pub use origins::PlanOrigin;
-pub use plans::{Broken, Flaw, Plans};
-pub use request::{
-    Answer, Choice, Numbers, Planning, Press, Progress, Question, Rein, Request, Reshape, Saying, Shelf, Step,
+pub use blocked_turns::KeyNotice;
+pub use effect::{
+    ApprovalUpdate, CompactionUpdate, Effect, Event, FileScan, SideUpdate, ToolPhase, TurnKind, TurnOutcome,
+    TurnOutput, TurnStart, Update,
 };
-pub use reverting::Changed as Replanned;
+pub use fork_exit::ExitCommand;
+pub use item_origins::{ItemOrigin, OwnItem};
+pub use main_undo::{MainChangeKind, UNDO_DAYS, UndoableChange};
+pub use plan_origins::PlanOrigin;
+pub use plan_undo::PlanUndo as Replanned;
+pub use plans::{BrokenFile, FileProblem, Plans};
+pub use request::{
+    Answer, ButtonPress, ForkCommand, HistoryCommand, InboxCommand, Numbers, Query, Request, ScheduleCommand,
+    SettingCommand, TurnCommand, TurnRequest, UserMessage,
+};
+pub use runs::MAX_RUNS;
+pub use state::{
+    MAX_MARKS, MainConversation, Messages, PendingUpdates, Position, State, Turns, UnfinishedTurn,
+    UserChoices,
+};
 pub use state_files::StateEdit;
-pub use undoing::{Change, Changed, UNDO_DAYS};
 
 use crate::agent::Agent;
-use crate::compaction::Room;
-use crate::conversation::{Branch, Entry, Said};
-use crate::cost::Purse;
-use crate::dice::Dice;
+use crate::compaction::ContextWindow;
+use crate::conversation::{Branch, Entry, EntryContent};
+use crate::cost::Budget;
 use crate::failure::Failure;
 use crate::label::Label;
-use crate::model::Choices;
+use crate::model::ModelChoices;
 use crate::record::{MessageId, Record, SessionChange};
+use crate::rng::Rng;
 use crate::tool::ToolSpec;
-use crate::turn::{Ending, TurnId};
-use compacting::Wanted;
+use crate::turn::{TurnEnding, TurnId};
+use active_turn::{ActiveTurn, Attempt, TurnRef, TurnState, TurnWork};
+use compaction::CompactionRequest;
 use item_origins::Sources;
-use minutes::Minutes;
-use origins::Written;
-use posting::Posting;
-use retrying::Retry;
-use running::{Errand, Owed, Running, Sending, Turned};
+use outbox::OutboxState;
+use plan_origins::RecentWrite;
+use retry::Retry;
+use transaction::Transaction;
 
 /// Longest accepted message, in characters.
-pub const MESSAGE_CHARS: usize = 100_000;
+pub const MAX_MESSAGE_CHARS: usize = 100_000;
 /// Most pictures in one message.
-pub const IMAGES: usize = 20;
+pub const MAX_IMAGES: usize = 20;
 /// Most messages that wait at a time.
-pub const MESSAGES_WAITING: usize = 250;
+pub const MAX_QUEUED_MESSAGES: usize = 250;
 /// How often a turn is started when the program dies during it.
-pub const ATTEMPTS: u32 = 3;
+pub const MAX_ATTEMPTS: u32 = 3;
 
 /// State that is not journaled: pending requests, deadlines and retry times since the start.
 #[derive(Clone, Debug, Default)]
-struct Wants {
+struct TransientState {
     /// Compactions that were requested while a turn was active.
-    compactions: VecDeque<Wanted>,
+    compaction_requests: VecDeque<CompactionRequest>,
     /// Context size of a branch when its last compaction failed.
-    refused: BTreeMap<Branch, u64>,
+    failed_compaction_sizes: BTreeMap<Branch, u64>,
     /// When the turn on a branch has to end.
     deadlines: BTreeMap<Branch, Timestamp>,
     /// Turns that were interrupted because their deadline passed.
-    overdue: BTreeSet<TurnId>,
+    timed_out: BTreeSet<TurnId>,
     /// Notice already shown about a rejected API key.
-    refusal: Known,
+    key_notice: KeyNotice,
     /// Next attempt while the model is unreachable.
-    away: Option<Retry>,
+    model_retry: Option<Retry>,
     /// Next attempt after the key was rejected.
-    key_refused: Option<Retry>,
-    tried: Tried,
-    tends: Tends,
+    key_retry: Option<Retry>,
+    offline_facts: OfflineFacts,
+    mode: OperatingMode,
     /// First message id since the start.
-    since: MessageId,
+    first_message: MessageId,
     /// When the next digest is due.
-    digest: Option<Timestamp>,
+    next_digest: Option<Timestamp>,
     /// True once the job files were read since the start.
-    knows_files: bool,
+    job_files_loaded: bool,
     /// Recent calls that planned something on a branch that held outside text.
-    written: Vec<Written>,
+    recent_writes: Vec<RecentWrite>,
     /// What was read from outside on each branch since the start.
     sources: BTreeMap<Branch, Sources>,
 }
 
 /// Facts about active turns that matter when the model becomes unreachable.
 #[derive(Clone, Debug, Default)]
-struct Tried {
+struct OfflineFacts {
     /// Turns that have called tools.
-    worked: BTreeSet<TurnId>,
+    used_tools: BTreeSet<TurnId>,
     /// Retried turns that are interrupted for a message which needs no model.
     recalled: BTreeSet<TurnId>,
 }
@@ -158,250 +165,258 @@ struct Tried {
 /// The state and the rules of the assistant.
 #[derive(Clone, Debug)]
 pub struct Assistant {
-    memory: Memory,
-    running: BTreeMap<Branch, Running>,
+    state: State,
+    active_turns: BTreeMap<Branch, ActiveTurn>,
     /// Turns that were dropped but have not ended yet: their output is ignored, their cost is
     /// recorded.
-    abandoned: BTreeMap<TurnId, (Branch, Running)>,
-    wants: Wants,
+    abandoned: BTreeMap<TurnId, (Branch, ActiveTurn)>,
+    transient: TransientState,
     tools: Arc<[ToolSpec]>,
-    room: Room,
-    purse: Purse,
-    choices: Arc<Choices>,
-    dice: Dice,
-    posting: Posting,
+    window: ContextWindow,
+    budget: Budget,
+    choices: Arc<ModelChoices>,
+    rng: Rng,
+    outbox: OutboxState,
 }
 
 /// How much the assistant does without being asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Tends {
+enum OperatingMode {
     /// Everything that is due, waiting or to be resumed.
     #[default]
-    Everything,
+    Autonomous,
     /// Nothing: a short-lived process that only answers a question and leaves the rest to the
     /// daemon.
-    Nothing,
+    OnRequestOnly,
 }
 
 impl Assistant {
     /// Starts with `state`, for a model with the context window `window`.
-    pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
-        let wants = Wants { since: memory.messages.next, ..Wants::default() };
-        let running = BTreeMap::new();
+    pub fn new(state: State, tools: Arc<[ToolSpec]>, window: ContextWindow, rng: Rng) -> Self {
+        let transient = TransientState { first_message: state.messages.next, ..TransientState::default() };
+        let active_turns = BTreeMap::new();
         let abandoned = BTreeMap::new();
-        let purse = Purse::default();
+        let budget = Budget::default();
         let choices = Arc::default();
-        let posting = Posting::default();
-        let new = Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting };
-        new.minding(Purse::default())
+        let outbox = OutboxState::default();
+        let assistant =
+            Self { state, active_turns, abandoned, transient, tools, window, budget, choices, rng, outbox };
+        assistant.with_budget(Budget::default())
     }
 
     /// Disables all autonomous work: due and waiting items are left to the daemon.
     #[must_use]
-    pub fn only_asked(mut self) -> Self {
-        self.wants.tends = Tends::Nothing;
+    pub fn on_request_only(mut self) -> Self {
+        self.transient.mode = OperatingMode::OnRequestOnly;
         self
     }
 
     /// Handles an event and returns its effects.
-    pub fn on(&mut self, event: Event, now: &Zoned) -> Vec<Effect> {
-        let effects = self.decide(event, now);
-        self.reckon_digest(now);
-        self.with_posts(effects, now)
+    pub fn on_event(&mut self, event: Event, now: &Zoned) -> Vec<Effect> {
+        let effects = self.dispatch_event(event, now);
+        self.compute_next_digest(now);
+        self.add_posts(effects, now)
     }
 
     /// Handles a request and returns the reply and the effects.
-    pub fn asked(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
-        self.posting.note(&request, now);
-        let (answer, effects) = self.answer(request, now);
-        self.reckon_digest(now);
-        (answer, self.with_posts(effects, now))
+    pub fn handle(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
+        self.outbox.saw_user(&request, now);
+        let (answer, effects) = self.dispatch_request(request, now);
+        self.compute_next_digest(now);
+        (answer, self.add_posts(effects, now))
     }
 
     /// Sets the agents that can be delegated to.
     #[must_use]
-    pub fn asking(mut self, agents: Arc<[Agent]>) -> Self {
-        self.memory.chosen.agents = agents;
+    pub fn with_agents(mut self, agents: Arc<[Agent]>) -> Self {
+        self.state.choices.agents = agents;
         self
     }
 
     /// Returns the state; everything persistent in it can be rebuilt from the journal.
-    pub fn memory(&self) -> &Memory {
-        &self.memory
+    pub fn state(&self) -> &State {
+        &self.state
     }
 
     /// Returns the earliest time at which [`Event::Woke`] is needed.
-    pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
-        if self.wants.tends == Tends::Nothing {
+    pub fn next_wake(&self, now: Timestamp) -> Option<Timestamp> {
+        if self.transient.mode == OperatingMode::OnRequestOnly {
             return None;
         }
-        let own = [
-            self.memory.approvals.wakes(),
-            self.plans_wake(),
-            self.phrasing_wakes(now),
-            self.tries_model(),
-            self.deadline(),
-            self.attention_wakes(),
+        let times = [
+            self.state.approvals.next_timeout(),
+            self.next_schedule_wake(),
+            self.next_rewording_deadline(now),
+            self.next_model_retry(),
+            self.next_deadline(),
+            self.next_attention_wake(),
         ];
-        self.fork_wakes(now).into_iter().chain(own.into_iter().flatten()).min()
+        self.next_fork_wake(now).into_iter().chain(times.into_iter().flatten()).min()
     }
 
-    fn started(&mut self, now: &Zoned) -> Vec<Effect> {
-        let mut minutes = Minutes::at(now);
+    fn start_up(&mut self, now: &Zoned) -> Vec<Effect> {
+        let mut tx = Transaction::at(now);
         // An open fork survives a restart.
-        let fork = self.memory.fork.as_ref();
+        let fork = self.state.fork.as_ref();
         let forked = fork.map(|fork| {
-            Shown::Aside(Aside::Began { branch: fork.branch.clone(), topic: fork.topic.clone() })
+            Update::Side(SideUpdate::ForkStarted { branch: fork.branch.clone(), topic: fork.topic.clone() })
         });
-        minutes.shown.extend(forked);
-        self.ask_again(&mut minutes);
-        let mut unfinished = std::mem::take(&mut self.memory.turns.unfinished);
+        tx.updates.extend(forked);
+        self.reshow_approvals(&mut tx);
+        let mut unfinished = std::mem::take(&mut self.state.turns.unfinished);
         // Main first, so that a notice of an abandoned run does not land inside its answer.
         unfinished.sort_by_key(|left| left.branch != Branch::Main);
-        self.resume_runs(&unfinished, &mut minutes);
+        self.resume_runs(&unfinished, &mut tx);
         for left in unfinished {
-            let knows = self.label_of(&left.branch);
+            let knows = self.label(&left.branch);
             let from = self.read_from(&left.branch, knows);
             for call in &left.unanswered {
-                self.note_writing(call, knows, &from, &minutes);
-                self.mark_call(call, knows, &from, &mut minutes);
+                self.remember_write(call, knows, &from, &tx);
+                self.mark_call(call, knows, &from, &mut tx);
             }
-            self.resume(left, &mut minutes);
+            self.resume_turn(left, &mut tx);
         }
-        self.turn_around(&mut minutes);
-        self.hear_waiting(&mut minutes);
-        minutes.effects()
+        self.apply_fork_switch(&mut tx);
+        self.start_next_turn(&mut tx);
+        tx.into_effects()
     }
 
-    fn turn_ended(&mut self, turn: TurnId, ended: Ended, now: &Zoned) -> Vec<Effect> {
-        let mut minutes = Minutes::at(now);
-        let Some((branch, running)) = self.run_of(turn) else {
+    fn on_turn_ended(&mut self, turn: TurnId, ended: TurnOutcome, now: &Zoned) -> Vec<Effect> {
+        let mut tx = Transaction::at(now);
+        let Some((branch, running)) = self.find_turn(turn) else {
             if let Some((branch, running)) = self.abandoned.remove(&turn) {
                 // Its usage must not change the recorded context size of the branch.
-                let filled = self.memory.turns.filled.clone();
-                self.spend(&branch, &running, ended.spent, &mut minutes);
-                self.memory.turns.filled = filled;
+                let filled = self.state.turns.context_tokens.clone();
+                self.record_calls(&branch, &running, ended.unrecorded_calls, &mut tx);
+                self.state.turns.context_tokens = filled;
             }
-            return minutes.effects();
+            return tx.into_effects();
         };
-        self.running.remove(&branch);
+        self.active_turns.remove(&branch);
         if branch == Branch::Main {
-            self.wants.deadlines.remove(&branch);
+            self.transient.deadlines.remove(&branch);
         }
-        let ending = self.in_time(turn, &branch, ended.ending);
-        let ended = Ended { ending, ..ended };
-        self.note_activity(&branch, &mut minutes);
-        self.stop_asking(turn, &ended.ending, &mut minutes);
-        self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
-        match running.errand.clone() {
-            Errand::Answer(message, sending) => {
-                let turned = Turned { turn, branch, message, sending };
+        let ending = self.ending_in_time(turn, &branch, ended.ending);
+        let ended = TurnOutcome { ending, ..ended };
+        self.reset_idle_time(&branch, &mut tx);
+        self.on_asking_turn_ended(turn, &ended.ending, &mut tx);
+        self.record_calls(&branch, &running, ended.unrecorded_calls.clone(), &mut tx);
+        match running.work.clone() {
+            TurnWork::Answer(message, sending) => {
+                let turn_ref = TurnRef { turn, branch, message, attempt: sending };
                 match &ended.ending {
                     // A partial answer is discarded: the turn is repeated later.
-                    Ending::Failed(why @ Failure::BadKey(_))
-                        if !self.goes_out_as_written(&turned) && !self.is_asked_for(&turned.branch) =>
+                    TurnEnding::Failed(why @ Failure::BadKey(_))
+                        if !self.is_deliverable_verbatim(&turn_ref)
+                            && !self.has_requester(&turn_ref.branch) =>
                     {
-                        self.hold(turned, why, &mut minutes);
+                        self.block_turn(turn_ref, why, &mut tx);
                     }
-                    Ending::Failed(why)
-                        if why.is_away()
-                            && self.can_wait(&turned, &ended)
-                            && !self.is_asked_for(&turned.branch) =>
+                    TurnEnding::Failed(why)
+                        if why.is_unavailable()
+                            && self.can_wait_for_model(&turn_ref, &ended)
+                            && !self.has_requester(&turn_ref.branch) =>
                     {
-                        self.model_away(turned, &ended, why, &mut minutes);
+                        self.on_model_unreachable(turn_ref, &ended, why, &mut tx);
                     }
-                    Ending::Interrupted if self.wants.tried.recalled.contains(&turn) => {
-                        self.hold_again(turned, &mut minutes);
+                    TurnEnding::Interrupted if self.transient.offline_facts.recalled.contains(&turn) => {
+                        self.block_again(turn_ref, &mut tx);
                     }
-                    Ending::Finished | Ending::Interrupted | Ending::Failed(_) => {
-                        self.write_the_rest(&turned.branch, &running, &ended, &mut minutes);
-                        self.answered(turned, ended, &mut minutes);
+                    TurnEnding::Finished | TurnEnding::Interrupted | TurnEnding::Failed(_) => {
+                        self.write_rest(&turn_ref.branch, &running, &ended, &mut tx);
+                        self.finish_answer(turn_ref, ended, &mut tx);
                     }
                 }
             }
-            Errand::Compact(compacting) => self.compaction_ended(turn, compacting, ended, &mut minutes),
+            TurnWork::Compact(compacting) => self.on_compaction_ended(turn, compacting, ended, &mut tx),
         }
-        self.wants.tried.recalled.remove(&turn);
-        if !self.running.values().any(|running| running.turn == turn) {
-            self.wants.tried.worked.remove(&turn);
+        self.transient.offline_facts.recalled.remove(&turn);
+        if !self.active_turns.values().any(|running| running.turn == turn) {
+            self.transient.offline_facts.used_tools.remove(&turn);
         }
-        self.turn_around(&mut minutes);
-        self.tend_plans(&mut minutes);
-        self.hear_waiting(&mut minutes);
-        minutes.effects()
+        self.apply_fork_switch(&mut tx);
+        self.tick_schedule(&mut tx);
+        self.start_next_turn(&mut tx);
+        tx.into_effects()
     }
 
-    fn write_the_rest(&mut self, branch: &Branch, running: &Running, ended: &Ended, minutes: &mut Minutes) {
-        let Left::Said(said) = &ended.left else { return };
-        if !matches!(said.first(), Some(Said::Tools(_))) {
-            self.tell_unknown(running.turn, branch, &running.unanswered, minutes);
+    fn write_rest(
+        &mut self,
+        branch: &Branch,
+        running: &ActiveTurn,
+        ended: &TurnOutcome,
+        tx: &mut Transaction,
+    ) {
+        let TurnOutput::Contents(said) = &ended.output else { return };
+        if !matches!(said.first(), Some(EntryContent::Tools(_))) {
+            self.record_unknown_results(running.turn, branch, &running.unanswered, tx);
         }
         for said in said {
-            self.say_on(branch, said.clone(), minutes);
+            self.append(branch, said.clone(), tx);
         }
     }
 
     /// Finishes an answer turn, or starts a compaction first if the context was full.
-    fn answered(&mut self, turned: Turned, ended: Ended, minutes: &mut Minutes) {
-        let full = matches!(ended.ending, Ending::Failed(Failure::Full(_)));
-        if full && turned.sending == Sending::First {
-            return self.make_room(turned, ended, minutes);
+    fn finish_answer(&mut self, turn_ref: TurnRef, ended: TurnOutcome, tx: &mut Transaction) {
+        let full = matches!(ended.ending, TurnEnding::Failed(Failure::ContextFull(_)));
+        if full && turn_ref.attempt == Attempt::First {
+            return self.compact_for_stuck_turn(turn_ref, ended, tx);
         }
-        let ended = Ended { ending: self.as_meant(&turned.branch, ended.ending), ..ended };
-        if self.is_kept_going(&turned, &ended, minutes) {
+        let ended = TurnOutcome { ending: self.effective_ending(&turn_ref.branch, ended.ending), ..ended };
+        if self.must_report_first(&turn_ref, &ended, tx) {
             return;
         }
-        if let Some(run) = self.memory.turns.runs.get(&turned.branch).cloned() {
-            self.tell_asker(&run, &ended, minutes);
-            self.note_verdict(&turned.branch, &ended);
+        if let Some(run) = self.state.turns.runs.get(&turn_ref.branch).cloned() {
+            self.answer_requester(&run, &ended, tx);
+            self.store_verdict(&turn_ref.branch, &ended);
         }
-        self.dismiss(turned.turn, minutes);
-        let Turned { turn, branch, message, .. } = turned;
-        let ending = self.asked_settled(message.id, ended.ending, minutes);
-        minutes.close(turn, ending.clone(), ended.usage);
-        self.run_ended(&branch, &ending, minutes);
-        minutes.shown.push(Shown::Ended { turn, branch, answers: message.id, ending });
+        self.stop_subagents(turn_ref.turn, tx);
+        let TurnRef { turn, branch, message, .. } = turn_ref;
+        let ending = self.settle_answer(message.id, ended.ending, tx);
+        tx.close_turn(turn, ending.clone(), ended.usage);
+        self.finish_run(&branch, &ending, tx);
+        tx.updates.push(Update::TurnEnded { turn, branch, answers: message.id, ending });
     }
 
     /// Creates main and its session with the first entry.
-    fn ensure_main(&mut self, minutes: &mut Minutes) {
-        if self.memory.conversation.head(&Branch::Main).is_some() {
+    fn ensure_main(&mut self, tx: &mut Transaction) {
+        if self.state.conversation.head(&Branch::Main).is_some() {
             return;
         }
-        let session = self.dice.session();
-        let moved = self.memory.conversation.create(Branch::Main, session.clone(), minutes.at);
-        minutes.records.push(Record::Moved(moved));
-        minutes.records.push(Record::Session(SessionChange::Saved(session, minutes.at)));
-        self.memory.main.created = Some(minutes.at);
+        let session = self.rng.session_id();
+        let moved = self.state.conversation.create(Branch::Main, session.clone(), tx.at);
+        tx.records.push(Record::BranchMoved(moved));
+        tx.records.push(Record::Session(SessionChange::Saved(session, tx.at)));
+        self.state.main.created = Some(tx.at);
     }
 
-    fn say_on(&mut self, branch: &Branch, said: Said, minutes: &mut Minutes) -> Option<Entry> {
-        self.say_knowing(branch, said, Label::PLAIN, minutes)
+    fn append(&mut self, branch: &Branch, said: EntryContent, tx: &mut Transaction) -> Option<Entry> {
+        self.append_labelled(branch, said, Label::PLAIN, tx)
     }
 
     /// Appends an entry whose label is raised by `more`.
-    fn say_knowing(
+    fn append_labelled(
         &mut self,
         branch: &Branch,
-        said: Said,
+        said: EntryContent,
         more: Label,
-        minutes: &mut Minutes,
+        tx: &mut Transaction,
     ) -> Option<Entry> {
-        let entry = self.memory.conversation.say_knowing(branch, said, more, minutes.at)?;
-        minutes.records.push(Record::Said(branch.clone(), entry.clone()));
-        minutes.shown.push(Shown::Said { branch: branch.clone(), entry: entry.clone() });
-        self.track(branch, &entry, minutes);
-        self.charge(branch, &entry, minutes);
+        let entry = self.state.conversation.append_labelled(branch, said, more, tx.at)?;
+        tx.records.push(Record::EntryAppended(branch.clone(), entry.clone()));
+        tx.updates.push(Update::EntryAppended { branch: branch.clone(), entry: entry.clone() });
+        self.record_shown_entry(branch, &entry, tx);
+        self.charge_pings(branch, &entry, tx);
         Some(entry)
     }
 
     /// Returns the label of everything on `branch`.
-    fn label_of(&self, branch: &Branch) -> Label {
-        self.memory.conversation.head(branch).map_or(Label::PLAIN, |head| head.label)
+    fn label(&self, branch: &Branch) -> Label {
+        self.state.conversation.head(branch).map_or(Label::PLAIN, |head| head.label)
     }
 
-    fn run_of(&self, turn: TurnId) -> Option<(Branch, Running)> {
-        let found = self.running.iter().find(|(_, running)| running.turn == turn);
+    fn find_turn(&self, turn: TurnId) -> Option<(Branch, ActiveTurn)> {
+        let found = self.active_turns.iter().find(|(_, running)| running.turn == turn);
         found.map(|(branch, running)| (branch.clone(), running.clone()))
     }
 }

@@ -4,13 +4,13 @@
 //! are deferred during quiet hours and focus, and when the daily cap is reached; a digest delivers
 //! them later, once.
 
-mod blame;
-mod calm;
-mod cheer;
-mod ease;
-mod held;
+mod deferred;
+mod encouragement;
 mod limits;
-mod moves;
+mod notification_settings;
+mod pressure;
+mod quiet_command;
+mod routine_moves;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,35 +18,35 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
-pub use blame::{blaming, pressing};
-pub use calm::{Calm, Caps, Digests, Quiet};
-pub use cheer::Cheers;
-pub use ease::{Ease, LONGEST_FOCUS};
-pub use held::{Held, HeldFor, HeldId, PASSED, Telling};
+pub use deferred::{DeferReason, Deferred, DeferredId, Digest, MISSED_HEADING};
+pub use encouragement::Encouragements;
 pub use limits::PingLimits;
-pub use moves::{Moves, Ring, Suggestion};
+pub use notification_settings::{DigestTimes, NotificationSettings, PushCaps, QuietHours};
+pub use pressure::{find_blame, find_pressure};
+pub use quiet_command::{MAX_FOCUS_MINUTES, QuietCommand};
+pub use routine_moves::{Firing, MoveSuggestion, RoutineMoves};
 
-use crate::cost::Source;
+use crate::cost::CostSource;
 use crate::ping_budget::PingBudget;
 use crate::record::{MessageChange, Record};
 
 /// A snapshot of the attention state for surfaces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attention {
-    pub calm: Calm,
+    pub settings: NotificationSettings,
     /// The end of the current quiet time, by quiet hours or by command.
     pub quiet_until: Option<Timestamp>,
     pub focus: Option<Focus>,
     /// The time of the next digest, if digests are on.
     pub next_digest: Option<Timestamp>,
     /// Deferred items, oldest first.
-    pub held: Vec<Held>,
+    pub deferred: Vec<Deferred>,
     /// Notifications initiated by the assistant today.
-    pub pushes: Pushes,
+    pub push_count: PushCount,
     /// The remaining pings.
     pub pings: PingBudget,
     /// Sources that the user disliked, most often first.
-    pub disliked: Vec<Disliked>,
+    pub disliked: Vec<DislikeCount>,
 }
 
 /// A focus session of the user.
@@ -55,32 +55,33 @@ pub struct Focus {
     pub since: Timestamp,
     pub until: Timestamp,
     /// The topic; may be empty.
-    pub on: String,
-    pub middle: Middle,
+    pub topic: String,
+    pub midpoint: MidpointNotice,
 }
 
 /// Whether the midpoint of a focus was announced with the remaining time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Middle {
-    Ahead,
+pub enum MidpointNotice {
+    Pending,
     /// Announced, or not needed.
-    Told,
+    Done,
 }
 
 /// The shortest focus with a midpoint announcement.
-const WITH_A_MIDDLE: SignedDuration = SignedDuration::from_mins(20);
+const MIN_FOCUS_WITH_MIDPOINT: SignedDuration = SignedDuration::from_mins(20);
 
 impl Focus {
     /// The time of the midpoint announcement, if it is pending.
-    pub fn glance(&self) -> Option<Timestamp> {
+    pub fn midpoint_due(&self) -> Option<Timestamp> {
         let length = self.until.duration_since(self.since);
-        (self.middle == Middle::Ahead && length >= WITH_A_MIDDLE).then(|| self.since + length / 2)
+        (self.midpoint == MidpointNotice::Pending && length >= MIN_FOCUS_WITH_MIDPOINT)
+            .then(|| self.since + length / 2)
     }
 }
 
 /// A daily counter of notifications initiated by the assistant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pushes {
+pub struct PushCount {
     /// The counted day, in the user's zone.
     pub day: Date,
     pub count: u32,
@@ -88,62 +89,62 @@ pub struct Pushes {
     pub last: Option<Timestamp>,
 }
 
-impl Default for Pushes {
+impl Default for PushCount {
     fn default() -> Self {
         Self { day: Date::ZERO, count: 0, last: None }
     }
 }
 
-impl Pushes {
+impl PushCount {
     /// Resets the count if `today` is another day.
     #[must_use]
-    pub fn on(self, today: Date) -> Self {
+    pub fn for_day(self, today: Date) -> Self {
         if self.day == today { self } else { Self { day: today, count: 0, ..self } }
     }
 }
 
 /// A source whose notifications the user disliked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Disliked {
-    pub source: Source,
+pub struct DislikeCount {
+    pub source: CostSource,
     pub count: u32,
 }
 
 /// The attention state of the assistant, with deferred items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attending {
-    pub mood: Mood,
+pub struct AttentionStore {
+    pub state: AttentionState,
     /// Deferred items, oldest first, shared between clones.
-    pub held: Arc<Vec<Held>>,
+    pub deferred: Arc<Vec<Deferred>>,
     /// The id of the next deferred item.
-    pub next: HeldId,
+    pub next_id: DeferredId,
     /// The number of dislikes per source.
-    pub disliked: BTreeMap<Source, u32>,
+    pub disliked: BTreeMap<CostSource, u32>,
 }
 
 /// The small attention values that are stored together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mood {
+pub struct AttentionState {
     /// The end of a quiet time set by command.
     pub quiet_until: Option<Timestamp>,
     pub focus: Option<Focus>,
-    pub pushes: Pushes,
+    pub push_count: PushCount,
     /// The encouragements of the last active day.
-    pub cheers: Cheers,
+    pub encouragements: Encouragements,
     /// Recent moves of routine times.
-    pub moves: Moves,
+    pub moves: RoutineMoves,
 }
 
 /// A change of the attention state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttentionChange {
-    Mood(Box<Mood>),
-    Held(Held),
-    Told(Telling),
+    State(Box<AttentionState>),
+    Deferred(Deferred),
+    DigestDelivered(Digest),
     /// These items no longer need a digest, because the user dealt with them.
-    Settled(Vec<HeldId>, Timestamp),
+    DeferredResolved(Vec<DeferredId>, Timestamp),
     /// The new number of dislikes of a source.
-    Disliked(Source, u32),
+    Disliked(CostSource, u32),
 }
 
 impl From<AttentionChange> for Record {

@@ -3,38 +3,40 @@
 //! A card is settled once; further presses change nothing. An unanswered card is rephrased once,
 //! and then moves to the digest.
 
-mod cards;
-mod plan;
-mod sheet;
+mod body;
+mod card_store;
+mod rehearsed_plan;
 mod suggestion;
 
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
-pub use cards::Cards;
-pub use plan::{NAME, rehearsed};
-pub use sheet::{as_written, chosen, chosen_of, digest_menu, put_otherwise, together, together_sheet};
-pub use suggestion::Times;
+pub use body::{
+    digest_menu, follow_up_text, group_body, group_text, parse_group_option, parse_option, verbatim_text,
+};
+pub use card_store::CardStore;
+pub use rehearsed_plan::{MAX_EVENT_NAME, rehearsed_plan};
+pub use suggestion::TimeChange;
 
-use crate::cost::Source;
-use crate::post::PostKey;
+use crate::cost::CostSource;
+use crate::outbox::OutboxKey;
 use crate::schedule::ItemId;
 
 /// How long a card can be pressed.
-pub const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
+pub const CARD_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// The delay of `In 10 min`.
-pub const LATER: SignedDuration = SignedDuration::from_mins(10);
+pub const LATER_DELAY: SignedDuration = SignedDuration::from_mins(10);
 /// The menu option that asks for a time.
-pub const PICK: &str = "pick a time…";
+pub const PICK_TIME_OPTION: &str = "pick a time…";
 /// The menu option that drops the reminder.
-pub const DROP: &str = "drop it";
+pub const DROP_OPTION: &str = "drop it";
 /// The menu option that marks it as done.
-pub const DONE: &str = "done";
+pub const DONE_OPTION: &str = "done";
 /// The menu option that changes nothing.
-pub const KEEP: &str = "keep";
+pub const KEEP_OPTION: &str = "keep";
 /// The number of snoozes after which a card offers other actions.
-pub const SNOOZES: u32 = 2;
+pub const MANY_SNOOZES: u32 = 2;
 
 /// The id of a card, equal to that of its reminder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,51 +53,51 @@ impl fmt::Display for CardId {
 pub struct Card {
     pub id: CardId,
     /// The text of the reminder as the user wrote it.
-    pub words: String,
+    pub task: String,
     /// The message with which it was delivered.
-    pub said: String,
-    pub rang: Timestamp,
-    pub state: State,
+    pub text: String,
+    pub rang_at: Timestamp,
+    pub state: CardState,
     /// The number of snoozes before it was delivered.
     pub snoozes: u32,
-    pub chase: Chase,
+    pub follow_up: FollowUpState,
     /// The post of its follow-up.
-    pub followed: Option<PostKey>,
+    pub follow_up_post: Option<OutboxKey>,
 }
 
 impl Card {
-    pub fn source(&self) -> Source {
-        Source::Reminder(self.id.to_string())
+    pub fn source(&self) -> CostSource {
+        CostSource::Reminder(self.id.to_string())
     }
 }
 
 /// How often the user was asked about a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chase {
+pub enum FollowUpState {
     /// Once, on delivery.
-    Once,
+    AskedOnce,
     /// A second time, at this time.
-    Twice(Timestamp),
+    AskedTwice(Timestamp),
     /// No further follow-up: it waits for the digest or was part of one.
-    Left,
+    Finished,
 }
 
 /// The state of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum CardState {
     Open,
     /// Done at this time.
     Done(Timestamp),
     /// Moved to this time, as this reminder.
-    Moved(Timestamp, Source),
+    Moved(Timestamp, CostSource),
     Dropped,
     /// Waits for a cue, as this reminder.
-    Planned(Source),
+    Planned(CostSource),
 }
 
 /// An action on a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum CardAction {
     Done,
     /// Move by [`LATER_DELAY`].
     Later,

@@ -4,40 +4,40 @@
 //! summary. An incomplete summary is requested once more; then the compaction is refused and the
 //! conversation stays unchanged.
 
-mod keepsake;
+mod context_window;
 mod report;
-mod room;
+mod required_fact;
 
 use std::sync::Arc;
 
-pub use keepsake::{Keepsake, Kind, keepsakes};
-pub use report::{Report, thousands};
-pub use room::Room;
+pub use context_window::ContextWindow;
+pub use report::{CompactionReport, thousands};
+pub use required_fact::{FactKind, RequiredFact, required_facts};
 
-use crate::conversation::{Block, Heard, Reach, Said};
+use crate::conversation::{Block, Completeness, EntryContent, UserInput};
 
 /// The number of summaries that are requested before the compaction is refused.
-const TRIES: u32 = 2;
+const MAX_ATTEMPTS: u32 = 2;
 
 /// The check of one compaction: the required facts, and the request messages for the model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Gate {
-    keepsakes: Vec<Keepsake>,
+pub struct SummaryCheck {
+    facts: Vec<RequiredFact>,
     /// The request, followed by each rejected summary and the reason.
-    asked: Vec<Arc<Said>>,
+    messages: Vec<Arc<EntryContent>>,
     turns: usize,
-    tries: u32,
+    attempts: u32,
 }
 
 /// The result of checking one summary.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum SummaryVerdict {
     /// The summary is complete.
     Passed(Summary),
     /// The model reads what is missing and writes another summary.
-    Again,
+    Retry,
     /// The last attempt was incomplete too.
-    Refused(Lost),
+    Refused(IncompleteSummary),
 }
 
 /// An accepted summary.
@@ -48,40 +48,41 @@ pub struct Summary {
     pub turns: usize,
 }
 
-impl Gate {
+impl SummaryCheck {
     /// Creates the check for a summary of `said` with the user's `instructions`.
-    pub fn new(said: &[Arc<Said>], instructions: &str) -> Self {
-        let keepsakes = keepsakes(said);
-        let asked = vec![request(&keepsakes, instructions)];
-        let turns = said.iter().filter(|said| matches!(***said, Said::Human(_))).count();
-        Self { keepsakes, asked, turns, tries: 0 }
+    pub fn new(said: &[Arc<EntryContent>], instructions: &str) -> Self {
+        let keepsakes = required_facts(said);
+        let asked = vec![summary_request(&keepsakes, instructions)];
+        let turns = said.iter().filter(|said| matches!(***said, EntryContent::User(_))).count();
+        Self { facts: keepsakes, messages: asked, turns, attempts: 0 }
     }
 
     /// Returns the messages that the model reads after the conversation.
-    pub fn asked(&self) -> &[Arc<Said>] {
-        &self.asked
+    pub fn messages(&self) -> &[Arc<EntryContent>] {
+        &self.messages
     }
 
     /// Checks the summary `text`, and adds a complaint for the next attempt if it is incomplete.
-    pub fn judge(&mut self, text: String) -> Verdict {
-        self.tries += 1;
-        match judge(&text, &self.keepsakes) {
-            Ok(()) => Verdict::Passed(Summary { text, turns: self.turns }),
-            Err(lost) if self.tries < TRIES => {
+    pub fn check(&mut self, text: String) -> SummaryVerdict {
+        self.attempts += 1;
+        match check_summary(&text, &self.facts) {
+            Ok(()) => SummaryVerdict::Passed(Summary { text, turns: self.turns }),
+            Err(lost) if self.attempts < MAX_ATTEMPTS => {
                 // The vendor refuses an empty message.
                 let text = if text.trim().is_empty() { "(nothing)".to_owned() } else { text };
-                self.asked.push(Arc::new(Said::Assistant(vec![Block::Text(text)], Reach::Whole)));
-                self.asked.push(note(format!("[{lost}]")));
-                Verdict::Again
+                self.messages
+                    .push(Arc::new(EntryContent::Assistant(vec![Block::Text(text)], Completeness::Complete)));
+                self.messages.push(note(format!("[{lost}]")));
+                SummaryVerdict::Retry
             }
-            Err(lost) => Verdict::Refused(lost),
+            Err(lost) => SummaryVerdict::Refused(lost),
         }
     }
 }
 
 /// Builds the summary request with the required facts and the user's instructions.
-fn request(keepsakes: &[Keepsake], instructions: &str) -> Arc<Said> {
-    let lines: Vec<String> = keepsakes.iter().map(|keepsake| format!("- {}", keepsake.text)).collect();
+fn summary_request(facts: &[RequiredFact], instructions: &str) -> Arc<EntryContent> {
+    let lines: Vec<String> = facts.iter().map(|keepsake| format!("- {}", keepsake.text)).collect();
     let kept = if lines.is_empty() { "- (nothing in particular)".to_owned() } else { lines.join("\n") };
     let asked = match instructions.trim() {
         "" => String::new(),
@@ -90,63 +91,71 @@ fn request(keepsakes: &[Keepsake], instructions: &str) -> Arc<Said> {
     note(REQUEST.replace("{keepsakes}", &kept).replace("{instructions}", &asked))
 }
 
-fn note(preface: String) -> Arc<Said> {
-    Arc::new(Said::Human(Heard::note(preface)))
+fn note(preface: String) -> Arc<EntryContent> {
+    Arc::new(EntryContent::User(UserInput::note(preface)))
 }
 
 const REQUEST: &str = include_str!("../../../prompts/compact.md");
 
 /// The fewest words of a summary.
-const FEWEST_WORDS: usize = 5;
+const MIN_WORDS: usize = 5;
 
 /// Checks that `summary` contains `facts`.
-fn judge(summary: &str, keepsakes: &[Keepsake]) -> Result<(), Lost> {
-    if summary.split_whitespace().count() < FEWEST_WORDS {
-        return Err(Lost::Everything);
+fn check_summary(summary: &str, facts: &[RequiredFact]) -> Result<(), IncompleteSummary> {
+    if summary.split_whitespace().count() < MIN_WORDS {
+        return Err(IncompleteSummary::TooShort);
     }
-    let missing: Vec<String> = keepsakes
+    let missing: Vec<String> = facts
         .iter()
         .filter(|keepsake| !keepsake.is_in(summary))
         .map(|keepsake| keepsake.text.clone())
         .collect();
-    if missing.is_empty() { Ok(()) } else { Err(Lost::Some(missing)) }
+    if missing.is_empty() { Ok(()) } else { Err(IncompleteSummary::Missing(missing)) }
 }
 
 /// The error of an incomplete summary. The model reads it, so it contains an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Lost {
+pub enum IncompleteSummary {
     /// The summary is too short.
     #[error("that is not a summary. write one, in full sentences, with everything from the list in it.")]
-    Everything,
+    TooShort,
     /// These facts are missing.
     #[error("these are missing from your summary: {}. write the whole summary again, with them in it.", .0.join("; "))]
-    Some(Vec<String>),
+    Missing(Vec<String>),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn human(text: &str) -> Arc<Said> {
-        Arc::new(Said::Human(Heard { preface: String::new(), text: text.to_owned(), images: Vec::new() }))
+    fn user_message(text: &str) -> Arc<EntryContent> {
+        Arc::new(EntryContent::User(UserInput {
+            preface: String::new(),
+            text: text.to_owned(),
+            images: Vec::new(),
+        }))
     }
 
-    fn kept(texts: &[&str]) -> Vec<Keepsake> {
-        keepsakes(&texts.iter().map(|text| human(text)).collect::<Vec<_>>())
+    fn facts_in(texts: &[&str]) -> Vec<RequiredFact> {
+        required_facts(&texts.iter().map(|text| user_message(text)).collect::<Vec<_>>())
     }
 
     #[test]
-    fn a_summary_that_keeps_what_matters_passes() {
-        let found = kept(&["remind me to call Dr. Weber on 2026-11-17 at 15:00", "the booking is LH4711"]);
+    fn complete_summary_passes() {
+        let found =
+            facts_in(&["remind me to call Dr. Weber on 2026-11-17 at 15:00", "the booking is LH4711"]);
         let good = "On 2026-11-17 at 15:00 the human wants to be reminded to call Dr. Weber. Booking LH4711.";
-        assert_eq!(judge(good, &found), Ok(()));
+        assert_eq!(check_summary(good, &found), Ok(()));
     }
 
     #[test]
-    fn a_summary_that_lost_something_hears_what() {
-        let found = kept(&["remind me to call Dr. Weber on 2026-11-17 at 15:00", "the booking is LH4711"]);
+    fn incomplete_summary_names_missing_facts() {
+        let found =
+            facts_in(&["remind me to call Dr. Weber on 2026-11-17 at 15:00", "the booking is LH4711"]);
         let bad = "We talked about a phone call to a doctor and about a flight that is booked.";
-        let Err(Lost::Some(missing)) = judge(bad, &found) else { panic!("it passed") };
+        let Err(IncompleteSummary::Missing(missing)) = check_summary(bad, &found) else {
+            panic!("it passed")
+        };
         assert!(
             missing.contains(&"2026-11-17".to_owned()) && missing.contains(&"LH4711".to_owned()),
             "{missing:?}"
@@ -154,14 +163,16 @@ mod tests {
     }
 
     #[test]
-    fn next_to_nothing_is_no_summary() {
-        assert_eq!(judge("ok.", &[]), Err(Lost::Everything));
-        assert_eq!(judge("", &kept(&["call mum by friday"])), Err(Lost::Everything));
+    fn very_short_summary_is_rejected() {
+        assert_eq!(check_summary("ok.", &[]), Err(IncompleteSummary::TooShort));
+        assert_eq!(check_summary("", &facts_in(&["call mum by friday"])), Err(IncompleteSummary::TooShort));
     }
 
     #[test]
-    fn the_request_names_what_must_be_kept_and_what_was_asked() {
-        let Said::Human(heard) = &*request(&kept(&["the booking is LH4711"]), "keep the jokes") else {
+    fn request_lists_facts_and_instructions() {
+        let EntryContent::User(heard) =
+            &*summary_request(&facts_in(&["the booking is LH4711"]), "keep the jokes")
+        else {
             panic!("the human asks")
         };
         assert!(heard.preface.contains("- LH4711"), "{}", heard.preface);
@@ -170,21 +181,26 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_summary_is_asked_for_once_more_and_then_refused() {
-        let mut gate = Gate::new(&[human("the booking is LH4711")], "");
+    fn bad_summary_is_retried_once_then_refused() {
+        let mut gate = SummaryCheck::new(&[user_message("the booking is LH4711")], "");
         let bad = || "We talked about a flight that is booked.".to_owned();
-        assert_eq!(gate.judge(bad()), Verdict::Again);
-        let Said::Human(complaint) = &**gate.asked().last().expect("a complaint") else { panic!("a note") };
+        assert_eq!(gate.check(bad()), SummaryVerdict::Retry);
+        let EntryContent::User(complaint) = &**gate.messages().last().expect("a complaint") else {
+            panic!("a note")
+        };
         assert!(complaint.preface.contains("LH4711"), "{}", complaint.preface);
-        assert_eq!(gate.asked().len(), 3, "the request, the summary and the complaint");
-        assert_eq!(gate.judge(bad()), Verdict::Refused(Lost::Some(vec!["LH4711".to_owned()])));
+        assert_eq!(gate.messages().len(), 3, "the request, the summary and the complaint");
+        assert_eq!(
+            gate.check(bad()),
+            SummaryVerdict::Refused(IncompleteSummary::Missing(vec!["LH4711".to_owned()]))
+        );
     }
 
     #[test]
-    fn a_summary_that_got_better_passes() {
-        let mut gate = Gate::new(&[human("the booking is LH4711"), human("good")], "");
-        assert_eq!(gate.judge(String::new()), Verdict::Again);
+    fn improved_summary_passes() {
+        let mut gate = SummaryCheck::new(&[user_message("the booking is LH4711"), user_message("good")], "");
+        assert_eq!(gate.check(String::new()), SummaryVerdict::Retry);
         let text = "The human has booked a flight, LH4711.".to_owned();
-        assert_eq!(gate.judge(text.clone()), Verdict::Passed(Summary { text, turns: 2 }));
+        assert_eq!(gate.check(text.clone()), SummaryVerdict::Passed(Summary { text, turns: 2 }));
     }
 }

@@ -5,49 +5,51 @@
 
 mod agent_task;
 pub mod agents;
-mod approving;
 mod data_block;
-mod forking;
+mod estimate;
+mod forks;
 mod instructions;
-mod measure;
-mod opening;
-mod overhead;
-mod owing;
-mod pinging;
+mod job_prompt;
+mod late_approval;
+mod pings;
 mod preamble;
-mod quoting;
+mod prompt_prefix;
+mod quotation;
+mod reduction;
 mod reference;
-mod reports;
 mod request_size;
-mod retold;
-mod scheduled;
 pub mod skills;
 mod stamp;
+mod transcript;
+mod unanswered;
+mod updates;
 mod webhook;
 
 use std::sync::Arc;
 
-pub use agent_task::{agent_failed, agent_task, agent_unpaid, no_such_agent};
-pub use approving::allowed_late;
-pub use data_block::{data_block, sources};
-pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_started};
-pub use instructions::{HUMAN, Names, addressed, instructions, instructions_with_skills};
-pub use measure::{Measure, Pictures};
-pub use opening::{Change, Opening, ToolText};
-pub use overhead::{guessed, overhead};
-pub use owing::still_owed;
-pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping, say_otherwise};
+pub use agent_task::{agent_failed, agent_over_limit, agent_task, unknown_agent};
+pub use data_block::{data_block, source_names};
+pub use estimate::{estimate_overhead, estimate_usage};
+pub use forks::{FORK_FROM_BUTTON, FORK_FROM_REPLY, FORK_STARTED, REPORT_REQUESTED, fork_started};
+pub use instructions::{Names, USER_PLACEHOLDER, instructions, instructions_with_skills, with_user_name};
+pub use job_prompt::{JobPrompt, PromptTarget, late_note};
+pub use late_approval::late_approval;
+pub use pings::{
+    PingRefusal, REPORTS_BLOCKED, STOP_REFUSED, deferral_text, ping_refusal_text, rephrase_request,
+};
 pub use preamble::Preamble;
-pub use quoting::{QUOTE_CHARS, message_words, quotation};
+pub use prompt_prefix::{InstructionChange, PromptPrefix, ToolText};
+pub use quotation::{MAX_QUOTE_CHARS, message_text, quotation};
+pub use reduction::{Pictures, Reduction};
 pub use reference::{REFERENCES, Reference};
-pub use reports::{QUOTED, Reader, TOLD, preface};
-pub use request_size::Window;
-pub use retold::{RETOLD_CHARS, retold};
-pub use scheduled::{Scheduled, Where, late};
+pub use request_size::RequestLimit;
 pub use stamp::stamp;
-pub use webhook::{called, shown_as_it_came, to_be_checked};
+pub use transcript::{MAX_TRANSCRIPT_CHARS, transcript};
+pub use unanswered::unanswered_note;
+pub use updates::{INBOX_SOURCE, MAX_QUOTED, UpdateReader, preface};
+pub use webhook::{check_prompt, verbatim_note, webhook_prompt};
 
-use crate::conversation::{Block, Branch, Heard, Reach, Said};
+use crate::conversation::{Block, Branch, Completeness, EntryContent, UserInput};
 use crate::effort::Effort;
 use crate::thinking::Thinking;
 use crate::tool::ToolSpec;
@@ -74,14 +76,14 @@ pub struct Context {
     pub tools: Arc<[ToolSpec]>,
     pub instructions: Arc<str>,
     /// The conversation from the last summary on, oldest first.
-    pub said: Vec<Arc<Said>>,
+    pub entries: Vec<Arc<EntryContent>>,
     /// System notes between the entries, in order: changes of the instructions since the
     /// conversation began. They are appended, because changing the instructions themselves would
     /// invalidate the vendor's cache and every signed thinking block.
     pub notes: Vec<SystemNote>,
     /// The number of entries at the end of `entries` that are only part of this request and are not
     /// stored.
-    pub aside: usize,
+    pub transient_count: usize,
 }
 
 /// A message from us to the model that is read like instructions.
@@ -96,24 +98,24 @@ pub struct SystemNote {
 impl Context {
     /// Returns the request with `transient` appended as entries that are not stored.
     #[must_use]
-    pub fn and(&self, aside: &[Arc<Said>]) -> Self {
+    pub fn with_transient(&self, transient: &[Arc<EntryContent>]) -> Self {
         let mut context = self.clone();
-        context.said.extend_from_slice(aside);
-        context.aside += aside.len();
+        context.entries.extend_from_slice(transient);
+        context.transient_count += transient.len();
         context
     }
 
     /// Returns the entries that are stored.
-    pub fn kept(&self) -> &[Arc<Said>] {
-        &self.said[..self.said.len().saturating_sub(self.aside)]
+    pub fn stored_entries(&self) -> &[Arc<EntryContent>] {
+        &self.entries[..self.entries.len().saturating_sub(self.transient_count)]
     }
 }
 
 /// Returns the entries that ask the model to continue its interrupted reply `half`.
-pub fn continuing(half: &str) -> [Arc<Said>; 2] {
+pub fn continuation_prompt(half: &str) -> [Arc<EntryContent>; 2] {
     let words = vec![Block::Text(half.to_owned())];
-    let nudge = Said::Human(Heard::note(CONTINUE.to_owned()));
-    [Arc::new(Said::Assistant(words, Reach::Cut)), Arc::new(nudge)]
+    let nudge = EntryContent::User(UserInput::note(CONTINUE.to_owned()));
+    [Arc::new(EntryContent::Assistant(words, Completeness::Interrupted)), Arc::new(nudge)]
 }
 
 /// The note after an interrupted reply.
@@ -121,12 +123,12 @@ const CONTINUE: &str = "[the connection broke here. go on exactly where your wor
     them and without a remark about it.]";
 
 /// Returns a user message as the model reads it: the preface, then the text.
-pub fn heard(heard: &Heard) -> String {
-    joined(&heard.preface, &heard.text)
+pub fn user_text(input: &UserInput) -> String {
+    join_preface(&input.preface, &input.text)
 }
 
 /// Joins a preface and a text, on one line unless the preface ends with a line break.
-pub fn joined(preface: &str, text: &str) -> String {
+pub fn join_preface(preface: &str, text: &str) -> String {
     match (preface, text) {
         (preface, "") => preface.trim_end().to_owned(),
         ("", text) => text.to_owned(),
@@ -136,7 +138,7 @@ pub fn joined(preface: &str, text: &str) -> String {
 }
 
 /// Appends `lead` to a preface. The lead ends its own lines, so the text follows below.
-pub fn led(preface: &str, lead: &str) -> String {
+pub fn with_lead(preface: &str, lead: &str) -> String {
     match lead {
         "" => preface.to_owned(),
         lead if preface.ends_with('\n') => format!("{preface}{lead}"),
@@ -166,22 +168,26 @@ mod tests {
 
     /// PU-12, MC-15: The time comes first, and is alone if there is no text.
     #[test]
-    fn a_message_reads_time_first() {
+    fn message_begins_with_the_time() {
         let check = |preface: &str, text: &str, expected: &str| {
             let preface = preface.to_owned();
             let text = text.to_owned();
-            assert_eq!(heard(&Heard { preface, text, images: Vec::new() }), expected);
+            assert_eq!(user_text(&UserInput { preface, text, images: Vec::new() }), expected);
         };
         check("[now]", "hello", "[now] hello");
         check("[now]", "", "[now]");
         check("", "hello", "hello");
-        check(&led("[now]", "> so\n\n"), "hello", "[now] > so\n\nhello");
-        check(&led("[now] UPDATES:\n- one\n\n", "> so\n\n"), "hi", "[now] UPDATES:\n- one\n\n> so\n\nhi");
-        check(&led("[now]", ""), "hello", "[now] hello");
+        check(&with_lead("[now]", "> so\n\n"), "hello", "[now] > so\n\nhello");
+        check(
+            &with_lead("[now] UPDATES:\n- one\n\n", "> so\n\n"),
+            "hi",
+            "[now] UPDATES:\n- one\n\n> so\n\nhi",
+        );
+        check(&with_lead("[now]", ""), "hello", "[now] hello");
     }
 
     #[test]
-    fn a_long_result_is_cut_between_characters_and_says_how_much_is_missing() {
+    fn long_result_is_cut_between_characters() {
         assert_eq!(tool_result("short".to_owned()), "short");
         let long = "ü".repeat(TOOL_RESULT_CHARS + 5);
         let read = tool_result(long);

@@ -16,13 +16,14 @@ use jiff::Timestamp;
 
 use crate::label::Label;
 
-pub use branch::{Branch, ForkName, InvalidName};
-pub use drawing::{draw, left_out};
+pub use branch::{Branch, ForkName, InvalidBranchName};
+pub use drawing::{draw, left_out_note};
 pub use entry::{
-    Block, Entry, EntryId, Heard, Json, Opaque, PathEntry, Reach, Said, SessionId, Text, Usage, calls,
+    Block, Completeness, Entry, EntryContent, EntryId, Json, Opaque, PathEntry, SessionId, Text, Usage,
+    UserInput, tool_calls,
 };
-pub use image::{IMAGE_BYTES, Image, NoImage};
-pub use lineage::{Line, Lineage, Picture, Row, Tip};
+pub use image::{IMAGE_BYTES, Image, ImageError};
+pub use lineage::{Lineage, LineageGraph, LineageMove, Row, Tip};
 
 /// The newest entry of a branch and its session id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub struct Move {
     /// The branch that moved.
     pub branch: Branch,
     pub at: Timestamp,
-    pub why: Why,
+    pub reason: MoveReason,
     /// The previous head, if there was one.
     pub from: Option<Head>,
     /// The new head; `None` if the branch ended.
@@ -50,7 +51,7 @@ pub struct Move {
 
 /// The reason of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum MoveReason {
     /// The branch was created without entries.
     Created,
     /// It started at an entry of another branch.
@@ -73,7 +74,7 @@ pub enum Why {
     Undone,
 }
 
-impl Why {
+impl MoveReason {
     const ALL: [Self; 10] = [
         Self::Created,
         Self::Forked,
@@ -104,7 +105,7 @@ impl Why {
     }
 
     /// Parses a stored word.
-    pub fn named(word: &str) -> Option<Self> {
+    pub fn from_name(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|why| why.as_str() == word)
     }
 }
@@ -113,13 +114,13 @@ impl Why {
 #[derive(Clone, Debug)]
 pub struct Conversation {
     heads: BTreeMap<Branch, Head>,
-    next: EntryId,
+    next_entry: EntryId,
 }
 
 impl Conversation {
     /// Creates a conversation with these branches and the id of the next entry.
     pub fn new(heads: BTreeMap<Branch, Head>, next: EntryId) -> Self {
-        Self { heads, next }
+        Self { heads, next_entry: next }
     }
 
     pub fn head(&self, branch: &Branch) -> Option<&Head> {
@@ -131,7 +132,7 @@ impl Conversation {
     }
 
     /// Raises the label of `branch` before its first entry.
-    pub fn know(&mut self, branch: &Branch, label: Label) {
+    pub fn raise_label(&mut self, branch: &Branch, label: Label) {
         if let Some(head) = self.heads.get_mut(branch) {
             head.label = head.label.join(label);
         }
@@ -139,23 +140,30 @@ impl Conversation {
 
     /// Creates an empty `branch` with `session`.
     pub fn create(&mut self, branch: Branch, session: SessionId, at: Timestamp) -> Move {
-        self.point(branch, Head { entry: None, session, label: Label::PLAIN }, Why::Created, at)
+        self.move_head(branch, Head { entry: None, session, label: Label::PLAIN }, MoveReason::Created, at)
     }
 
     /// Appends `said` to `branch`; returns `None` if the branch does not exist.
-    pub fn say(&mut self, branch: &Branch, said: Said, at: Timestamp) -> Option<Entry> {
-        self.say_knowing(branch, said, Label::PLAIN, at)
+    pub fn append(&mut self, branch: &Branch, said: EntryContent, at: Timestamp) -> Option<Entry> {
+        self.append_labelled(branch, said, Label::PLAIN, at)
     }
 
     /// Like `append`, with a label that is joined with the label of the content.
-    pub fn say_knowing(&mut self, branch: &Branch, said: Said, more: Label, at: Timestamp) -> Option<Entry> {
+    pub fn append_labelled(
+        &mut self,
+        branch: &Branch,
+        said: EntryContent,
+        extra_label: Label,
+        at: Timestamp,
+    ) -> Option<Entry> {
         let head = self.heads.get_mut(branch)?;
         // The label that was set before the first entry belongs to that entry.
-        let begun = if head.entry.is_none() { head.label } else { Label::PLAIN };
-        let own = said.label().join(more).join(begun);
+        let initial_label = if head.entry.is_none() { head.label } else { Label::PLAIN };
+        let own = said.label().join(extra_label).join(initial_label);
         let label = head.label.join(own);
-        let entry = Entry { id: self.next, parent: head.entry, at, said, own, label };
-        self.next = self.next.next();
+        let entry =
+            Entry { id: self.next_entry, parent: head.entry, at, content: said, own_label: own, label };
+        self.next_entry = self.next_entry.next();
         head.entry = Some(entry.id);
         head.label = label;
         Some(entry)
@@ -164,19 +172,19 @@ impl Conversation {
     /// Starts `fork` at the head of `from`; returns `None` if `from` does not exist.
     pub fn fork(&mut self, from: &Branch, fork: Branch, session: SessionId, at: Timestamp) -> Option<Move> {
         let Head { entry, label, .. } = *self.head(from)?;
-        Some(self.branch_off(fork, Head { entry, session, label }, at))
+        Some(self.fork_at(fork, Head { entry, session, label }, at))
     }
 
     /// Starts `fork` at any `head` of the tree.
-    pub fn branch_off(&mut self, fork: Branch, head: Head, at: Timestamp) -> Move {
-        self.point(fork, head, Why::Forked, at)
+    pub fn fork_at(&mut self, fork: Branch, head: Head, at: Timestamp) -> Move {
+        self.move_head(fork, head, MoveReason::Forked, at)
     }
 
     /// Makes the head of `fork` the head of main, and ends the fork.
     pub fn promote(&mut self, fork: &Branch, at: Timestamp) -> Option<[Move; 2]> {
         let head = self.head(fork)?.clone();
-        let moved = self.point(Branch::Main, head, Why::Promoted, at);
-        Some([moved, self.end(fork, Why::Promoted, at)?])
+        let moved = self.move_head(Branch::Main, head, MoveReason::Promoted, at);
+        Some([moved, self.end(fork, MoveReason::Promoted, at)?])
     }
 
     /// Appends `summary` to `branch` in place of all earlier entries, under a new `session`.
@@ -188,31 +196,37 @@ impl Conversation {
         at: Timestamp,
     ) -> Option<(Entry, Move)> {
         let from = self.head(branch)?.clone();
-        let entry = self.say(branch, Said::Summary(summary), at)?;
+        let entry = self.append(branch, EntryContent::Summary(summary), at)?;
         let to = Head { entry: Some(entry.id), session, label: entry.label };
         self.heads.insert(branch.clone(), to.clone());
-        let moved = Move { branch: branch.clone(), at, why: Why::Compacted, from: Some(from), to: Some(to) };
+        let moved = Move {
+            branch: branch.clone(),
+            at,
+            reason: MoveReason::Compacted,
+            from: Some(from),
+            to: Some(to),
+        };
         Some((entry, moved))
     }
 
     /// Moves `branch` to an earlier head, or forward again.
     pub fn undo(&mut self, branch: &Branch, to: Head, at: Timestamp) -> Move {
-        self.point(branch.clone(), to, Why::Undone, at)
+        self.move_head(branch.clone(), to, MoveReason::Undone, at)
     }
 
     /// Moves main to the head of another session.
-    pub fn switch(&mut self, to: Head, at: Timestamp) -> Move {
-        self.point(Branch::Main, to, Why::Promoted, at)
+    pub fn switch_main(&mut self, to: Head, at: Timestamp) -> Move {
+        self.move_head(Branch::Main, to, MoveReason::Promoted, at)
     }
 
     /// Removes the name `branch`; its entries stay in the tree.
-    pub fn end(&mut self, branch: &Branch, why: Why, at: Timestamp) -> Option<Move> {
+    pub fn end(&mut self, branch: &Branch, reason: MoveReason, at: Timestamp) -> Option<Move> {
         let from = self.heads.remove(branch)?;
-        Some(Move { branch: branch.clone(), at, why, from: Some(from), to: None })
+        Some(Move { branch: branch.clone(), at, reason, from: Some(from), to: None })
     }
 
-    fn point(&mut self, branch: Branch, to: Head, why: Why, at: Timestamp) -> Move {
+    fn move_head(&mut self, branch: Branch, to: Head, why: MoveReason, at: Timestamp) -> Move {
         let from = self.heads.insert(branch.clone(), to.clone());
-        Move { branch, at, why, from, to: Some(to) }
+        Move { branch, at, reason: why, from, to: Some(to) }
     }
 }

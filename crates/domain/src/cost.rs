@@ -7,33 +7,35 @@
 mod alert;
 mod forecast;
 mod limit;
+mod limit_usage;
 mod money;
 mod price;
 mod report;
+mod report_text;
 mod source;
-mod standing;
-mod telling;
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 pub use alert::alert;
-pub use forecast::{Amount, Forecast, LOOKS_BACK, Times};
-pub use limit::{Day, Days, Limit, Most, Next, Pace, Refusal, may_spend};
+pub use forecast::{Amount, Forecast, LOOKBACK_DAYS, PlannedTimes};
+pub use limit::{
+    BudgetLimit, BudgetRefusal, CallConcurrency, CallCost, DaySpending, NextCall, SpendingByDay, check_budget,
+};
+pub use limit_usage::LimitUsage;
 pub use money::Micros;
 pub use price::{LongPrompt, Price, Prices, Rates};
-pub use report::{Lists, Report, Total};
-pub use source::{Account, Attended, Source, UnknownSource};
-pub use standing::Bound;
-pub use telling::short;
+pub use report::{CostBreakdown, CostReport, Total};
+pub use report_text::short_count;
+pub use source::{Account, Attendance, CostSource, UnknownCostSource};
 
 use crate::conversation::{Branch, Usage};
 use crate::turn::TurnId;
 
 /// One call of a model, as the client reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct ModelCall {
     /// The vendor and its model id.
     pub model: String,
     /// The reported usage; an estimate (`context::estimate_usage`) if the server reported none.
@@ -42,42 +44,43 @@ pub struct Call {
 
 /// One call in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spent {
+pub struct LedgerEntry {
     pub at: Timestamp,
     pub branch: Branch,
     pub turn: TurnId,
     pub account: Account,
-    pub call: Call,
+    pub call: ModelCall,
     /// The cost; `None` if the price is unknown.
     pub cost: Option<Micros>,
 }
 
 /// Prices, limits and spending.
 #[derive(Clone, Debug, Default)]
-pub struct Purse {
+pub struct Budget {
     pub prices: Arc<Prices>,
     /// The daily limit of unattended work.
-    pub limit: Limit,
+    pub limit: BudgetLimit,
     /// The limit of settings.toml, which applies unless the user set another one.
-    pub written: Limit,
+    pub configured_limit: BudgetLimit,
     /// The spending of unattended work by day.
-    pub days: Days,
+    pub days: SpendingByDay,
     /// The most tokens of one reply, without thinking.
-    pub reply: u64,
+    pub max_reply_tokens: u64,
 }
 
-impl Purse {
+impl Budget {
     /// Returns the total cost of `calls`, and the tokens that count towards the daily limit.
-    pub fn sum(&self, calls: &[Call]) -> Most {
-        let each = calls
-            .iter()
-            .map(|call| Most { cost: self.prices.of(call).unwrap_or_default(), tokens: call.usage.fresh() });
-        each.fold(Most::default(), Most::and)
+    pub fn total_cost(&self, calls: &[ModelCall]) -> CallCost {
+        let each = calls.iter().map(|call| CallCost {
+            cost: self.prices.cost_of(call).unwrap_or_default(),
+            tokens: call.usage.uncached(),
+        });
+        each.fold(CallCost::default(), CallCost::plus)
     }
 
     /// Returns the most that a call of `model` can use with this many input and output tokens.
-    pub fn most(&self, model: &str, read: u64, gives: u64) -> Most {
-        let cost = self.prices.most(model, read, gives).unwrap_or_default();
-        Most { cost, tokens: read.saturating_add(gives) }
+    pub fn max_call(&self, model: &str, read: u64, output: u64) -> CallCost {
+        let cost = self.prices.max_cost(model, read, output).unwrap_or_default();
+        CallCost { cost, tokens: read.saturating_add(output) }
     }
 }

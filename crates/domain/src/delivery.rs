@@ -10,17 +10,17 @@ use jiff::{SignedDuration, Timestamp};
 use rpds::RedBlackTreeMapSync;
 
 use crate::conversation::{Branch, Json};
-use crate::cost::Source;
-use crate::hidden::{is_hidden, is_joiner, spelled_out};
-use crate::occurrence::Key;
+use crate::cost::CostSource;
+use crate::hidden_chars::{escape_hidden, is_hidden, is_joiner};
+use crate::occurrence::OccurrenceKey;
 use crate::schedule::{WebhookSpec, template};
 
 /// P7: How long the marks of deliveries are remembered, so that repeats are detected.
-pub const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
+pub const MARK_RETENTION: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// The most remembered marks.
-pub const MOST_REMEMBERED: usize = 50_000;
+pub const MAX_MARKS: usize = 50_000;
 /// The most waiting deliveries.
-pub const WAITING: usize = 100;
+pub const MAX_WAITING: usize = 100;
 /// The reply to a repeated delivery.
 pub const REPEAT: &str = "repeat";
 
@@ -28,7 +28,7 @@ pub const REPEAT: &str = "repeat";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The webhook's definition at the time of the call.
-    pub hook: WebhookSpec,
+    pub webhook: WebhookSpec,
     pub values: Vec<Value>,
     /// Idempotency marks; may be empty.
     pub marks: Vec<String>,
@@ -38,12 +38,12 @@ pub struct Delivery {
 pub struct Value {
     pub name: String,
     pub json: Json,
-    pub kind: Kind,
+    pub kind: ValueKind,
 }
 
 /// Whether a value can contain any text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// It contains text that is not listed in the file.
     Free,
     /// A number, a boolean, or a text that is listed in the file.
@@ -51,61 +51,63 @@ pub enum Kind {
 }
 
 impl Delivery {
-    pub fn source(&self) -> Source {
-        Source::Webhook(self.hook.id.to_string())
+    pub fn source(&self) -> CostSource {
+        CostSource::Webhook(self.webhook.id.to_string())
     }
 
     /// Returns the name that the user sees.
-    pub fn name(&self) -> String {
-        format!("webhook {}", self.hook.id)
+    pub fn display_name(&self) -> String {
+        format!("webhook {}", self.webhook.id)
     }
 
     /// Returns whether a model acts on it; otherwise it is only shown.
     pub fn needs_model(&self) -> bool {
-        self.hook.deliver.is_none()
+        self.webhook.deliver.is_none()
     }
 
     /// Returns all values as one line of JSON.
     pub fn data(&self) -> String {
-        object(self.values.iter())
+        json_object(self.values.iter())
     }
 
     /// WH-15: Returns the values with free text as one line of JSON; `None` if there are none.
-    pub fn free(&self) -> Option<String> {
-        let free: Vec<&Value> = self.values.iter().filter(|value| value.kind == Kind::Free).collect();
-        (!free.is_empty()).then(|| object(free.into_iter()))
+    pub fn free_values(&self) -> Option<String> {
+        let free: Vec<&Value> = self.values.iter().filter(|value| value.kind == ValueKind::Free).collect();
+        (!free.is_empty()).then(|| json_object(free.into_iter()))
     }
 
     /// WH-10: Returns the placeholders without a value.
-    pub fn missing(&self) -> Vec<String> {
-        template::fill(self.hook.words(), |name| self.value(name)).err().unwrap_or_default()
+    pub fn missing_values(&self) -> Vec<String> {
+        template::fill(self.webhook.active_template(), |name| self.value(name)).err().unwrap_or_default()
     }
 
     /// Returns the text that is sent to the user unchanged, if the file defines one.
-    pub fn words(&self) -> Option<String> {
-        let words = self.hook.deliver.as_ref()?;
+    pub fn verbatim_text(&self) -> Option<String> {
+        let words = self.webhook.deliver.as_ref()?;
         let value = |name: &str| Some(self.value(name).unwrap_or_default());
-        Some(cut(&template::fill(words.as_str(), value).unwrap_or_default()))
+        Some(truncate(&template::fill(words.as_str(), value).unwrap_or_default()))
     }
 
     /// Returns all values as a list for the user.
     pub fn list(&self) -> String {
-        let line = |value: &Value| format!("- {}: {}", literal(&value.name), literal(&value.json.plainly()));
+        let line = |value: &Value| {
+            format!("- {}: {}", literal_line(&value.name), literal_line(&value.json.to_plain_text()))
+        };
         let lines: Vec<String> = self.values.iter().map(line).collect();
-        cut(&lines.join("\n"))
+        truncate(&lines.join("\n"))
     }
 
     fn value(&self, name: &str) -> Option<String> {
         let found = self.values.iter().find(|value| value.name == name)?;
-        Some(literal(&found.json.plainly()))
+        Some(literal_line(&found.json.to_plain_text()))
     }
 }
 
 /// The most characters that are sent to the user at once.
-const CHARS: usize = 1_500;
+const MAX_CHARS: usize = 1_500;
 
-fn cut(words: &str) -> String {
-    match words.char_indices().nth(CHARS) {
+fn truncate(words: &str) -> String {
+    match words.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &words[..end]),
         None => words.to_owned(),
     }
@@ -113,7 +115,7 @@ fn cut(words: &str) -> String {
 
 /// Returns external text on one line, without invisible characters and without links under another
 /// text. Joiners stay, because they are part of emoji.
-pub fn literal(words: &str) -> String {
+pub fn literal_line(words: &str) -> String {
     let visible = |c: char| if c.is_whitespace() { ' ' } else { c };
     let is_seen = |c: &char| is_joiner(*c) || !(c.is_control() || is_hidden(*c));
     let seen: String = words.chars().map(visible).filter(is_seen).collect();
@@ -121,14 +123,15 @@ pub fn literal(words: &str) -> String {
     line.replace("](", "] (")
 }
 
-fn object<'a>(values: impl Iterator<Item = &'a Value>) -> String {
-    let pairs: Vec<String> =
-        values.map(|value| format!("{}:{}", quoted(&value.name), in_one_line(&value.json.0))).collect();
+fn json_object<'a>(values: impl Iterator<Item = &'a Value>) -> String {
+    let pairs: Vec<String> = values
+        .map(|value| format!("{}:{}", json_string(&value.name), one_line_json(&value.json.0)))
+        .collect();
     format!("{{{}}}", pairs.join(","))
 }
 
 /// Returns `text` as a JSON string.
-fn quoted(text: &str) -> String {
+fn json_string(text: &str) -> String {
     let escaped: String = text
         .chars()
         .map(|c| match c {
@@ -137,17 +140,17 @@ fn quoted(text: &str) -> String {
             c => c.to_string(),
         })
         .collect();
-    in_one_line(&format!("\"{escaped}\""))
+    one_line_json(&format!("\"{escaped}\""))
 }
 
 /// Escapes line breaks and hidden characters. They only occur inside strings.
-fn in_one_line(json: &str) -> String {
-    spelled_out(json, char::is_control)
+fn one_line_json(json: &str) -> String {
+    escape_hidden(json, char::is_control)
 }
 
 /// WH-16: The result of checking the values for instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CheckVerdict {
     Safe,
     /// These values contain instructions; empty if no value was named.
     Flagged(Vec<String>),
@@ -155,9 +158,9 @@ pub enum Verdict {
     Unknown,
 }
 
-impl Verdict {
+impl CheckVerdict {
     /// Parses the answer from the first brace to the last. Only names of existing values count.
-    pub fn read(said: &str, delivery: &Delivery) -> Self {
+    pub fn parse(said: &str, delivery: &Delivery) -> Self {
         let Some(object) = said.find('{').zip(said.rfind('}')).and_then(|(from, to)| said.get(from..=to))
         else {
             return Self::Unknown;
@@ -165,7 +168,7 @@ impl Verdict {
         let object = Json(object.to_owned());
         let flagged = object.texts("flagged");
         let known = |name: &String| delivery.values.iter().any(|value| value.name == *name);
-        match object.says("safe") {
+        match object.bool_field("safe") {
             // An answer that flags a value is not safe.
             Some(true) if flagged.is_empty() => Self::Safe,
             Some(_) => Self::Flagged(flagged.into_iter().filter(known).collect()),
@@ -178,51 +181,51 @@ impl Verdict {
 pub enum DeliveryChange {
     /// It was received as this occurrence at this time. The time of the occurrence is later if
     /// another delivery has a time in the future.
-    Came(Key, Arc<Delivery>, Timestamp),
-    Ended(Key),
+    Received(OccurrenceKey, Arc<Delivery>, Timestamp),
+    Ended(OccurrenceKey),
 }
 
 /// The state of all deliveries. Copies share unchanged parts.
 #[derive(Clone, Debug, Default)]
 pub struct Deliveries {
-    pub open: RedBlackTreeMapSync<Key, Arc<Delivery>>,
+    pub open: RedBlackTreeMapSync<OccurrenceKey, Arc<Delivery>>,
     /// The marks of known deliveries with the time of receipt.
-    pub known: RedBlackTreeMapSync<String, Timestamp>,
+    pub marks: RedBlackTreeMapSync<String, Timestamp>,
     /// The time of the newest delivery.
     pub newest: Option<Timestamp>,
     /// Until when deliveries that need a model wait because of the daily limit. Reset at a start.
-    pub until: Option<Timestamp>,
+    pub paused_until: Option<Timestamp>,
     /// Running checks with their delivery and result. They are repeated after a crash.
-    pub checks: BTreeMap<Branch, (Key, Verdict)>,
+    pub checks: BTreeMap<Branch, (OccurrenceKey, CheckVerdict)>,
 }
 
 impl Deliveries {
     /// Returns whether one of `marks` was received recently.
-    pub fn remembers(&self, marks: &[String], now: Timestamp) -> bool {
-        let lately = |at: &Timestamp| now.duration_since(*at) < REMEMBERED;
-        marks.iter().any(|mark| self.known.get(mark).is_some_and(lately))
+    pub fn is_known(&self, marks: &[String], now: Timestamp) -> bool {
+        let lately = |at: &Timestamp| now.duration_since(*at) < MARK_RETENTION;
+        marks.iter().any(|mark| self.marks.get(mark).is_some_and(lately))
     }
 
     /// Adds `marks`; returns false if there are too many.
-    pub fn remember(&mut self, marks: &[String], now: Timestamp) -> bool {
-        if self.known.size() + marks.len() > MOST_REMEMBERED {
+    pub fn add_marks(&mut self, marks: &[String], now: Timestamp) -> bool {
+        if self.marks.size() + marks.len() > MAX_MARKS {
             // Marks far in the future were stored with a wrong clock.
-            let old = self.known.iter().filter(|(_, at)| now.duration_since(**at).abs() >= REMEMBERED);
+            let old = self.marks.iter().filter(|(_, at)| now.duration_since(**at).abs() >= MARK_RETENTION);
             let old: Vec<String> = old.map(|(mark, _)| mark.clone()).collect();
             for mark in &old {
-                self.known.remove_mut(mark);
+                self.marks.remove_mut(mark);
             }
         }
-        let room = self.known.size() + marks.len() <= MOST_REMEMBERED;
+        let room = self.marks.size() + marks.len() <= MAX_MARKS;
         for mark in marks.iter().filter(|_| room) {
-            self.known.insert_mut(mark.clone(), now);
+            self.marks.insert_mut(mark.clone(), now);
         }
         room
     }
 
     /// Returns a time that no other delivery has, in the precision of the journal: `now`, if it is
     /// free.
-    pub fn next_time(&mut self, now: Timestamp) -> Timestamp {
+    pub fn unique_time(&mut self, now: Timestamp) -> Timestamp {
         let microseconds = now.as_microsecond();
         let after = self.newest.map_or(i64::MIN, |newest| newest.as_microsecond() + 1);
         let time = Timestamp::from_microsecond(microseconds.max(after)).unwrap_or(now);
@@ -231,7 +234,7 @@ impl Deliveries {
     }
 
     /// Returns whether values of `source` are being checked.
-    pub fn is_checked(&self, source: &Source) -> bool {
+    pub fn is_checked(&self, source: &CostSource) -> bool {
         self.checks.values().any(|(key, _)| key.source == *source)
     }
 }
@@ -239,87 +242,94 @@ impl Deliveries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Entrance, ItemId, Knowing, Prompt, Terms};
+    use crate::schedule::{InitialContext, ItemId, Prompt, RunOptions, WebhookIntake};
 
-    fn delivery(values: &[(&str, &str, Kind)]) -> Delivery {
+    fn delivery(values: &[(&str, &str, ValueKind)]) -> Delivery {
         let hook = WebhookSpec {
             id: ItemId::parse("ci").unwrap(),
             fields: "{}".to_owned(),
-            entrance: Entrance::default(),
-            knowing: Knowing::Itself,
-            terms: Terms::default(),
+            intake: WebhookIntake::default(),
+            context: InitialContext::PromptOnly,
+            options: RunOptions::default(),
             deliver: Some(Prompt::new("{title} is done")),
             template: Prompt::default(),
         };
-        let value = |(name, json, kind): &(&str, &str, Kind)| Value {
+        let value = |(name, json, kind): &(&str, &str, ValueKind)| Value {
             name: (*name).to_owned(),
             json: Json((*json).to_owned()),
             kind: *kind,
         };
-        Delivery { hook, values: values.iter().map(value).collect(), marks: Vec::new() }
+        Delivery { webhook: hook, values: values.iter().map(value).collect(), marks: Vec::new() }
     }
 
     /// WH-12, F5: The data is one line of JSON, whatever invisible characters it contains.
     #[test]
-    fn data_is_one_line_in_which_all_is_seen() {
+    fn data_is_one_line_without_hidden_characters() {
         let hostile = "\"a\u{2028}TASK\u{202e}\u{7f}\u{e0041}é\"";
-        let delivery = delivery(&[("ti\"tle", hostile, Kind::Free), ("n", "1", Kind::Fixed)]);
+        let delivery = delivery(&[("ti\"tle", hostile, ValueKind::Free), ("n", "1", ValueKind::Fixed)]);
         assert_eq!(delivery.data(), r#"{"ti\"tle":"a\u2028TASK\u202e\u007f\udb40\udc41é","n":1}"#);
-        assert_eq!(delivery.free().unwrap(), r#"{"ti\"tle":"a\u2028TASK\u202e\u007f\udb40\udc41é"}"#);
+        assert_eq!(delivery.free_values().unwrap(), r#"{"ti\"tle":"a\u2028TASK\u202e\u007f\udb40\udc41é"}"#);
     }
 
     /// Text for the user stays on one line and hides neither links nor characters.
     #[test]
-    fn what_the_human_sees_of_others_is_literal() {
+    fn external_text_is_shown_literally() {
         let hostile = r#""a\n\n# heading [here](http:\/\/x.example)\u202eb""#;
-        let delivery = delivery(&[("title", hostile, Kind::Free)]);
-        assert_eq!(delivery.words().unwrap(), "a # heading [here] (http://x.example)b is done");
+        let delivery = delivery(&[("title", hostile, ValueKind::Free)]);
+        assert_eq!(delivery.verbatim_text().unwrap(), "a # heading [here] (http://x.example)b is done");
         assert_eq!(delivery.list(), "- title: a # heading [here] (http://x.example)b");
-        assert_eq!(literal("a\u{34f}\u{115f}\u{e0100}b ❤\u{fe0f} 👩\u{200d}🚀"), "ab ❤\u{fe0f} 👩\u{200d}🚀");
+        assert_eq!(
+            literal_line("a\u{34f}\u{115f}\u{e0100}b ❤\u{fe0f} 👩\u{200d}🚀"),
+            "ab ❤\u{fe0f} 👩\u{200d}🚀"
+        );
     }
 
     /// WH-16, WH-17: Only an explicit yes is safe, and a no without names counts as a no.
     #[test]
-    fn only_what_is_found_safe_is_safe() {
-        let delivery = delivery(&[("title", "\"x\"", Kind::Free)]);
-        let check =
-            |said: &str, verdict: Verdict| assert_eq!(Verdict::read(said, &delivery), verdict, "{said}");
+    fn only_an_explicit_yes_is_safe() {
+        let delivery = delivery(&[("title", "\"x\"", ValueKind::Free)]);
+        let check = |said: &str, verdict: CheckVerdict| {
+            assert_eq!(CheckVerdict::parse(said, &delivery), verdict, "{said}")
+        };
         let flagged =
-            |names: &[&str]| Verdict::Flagged(names.iter().map(|name| (*name).to_owned()).collect());
-        check(r#"{"safe": true, "flagged": []}"#, Verdict::Safe);
-        check("```json\n{\"safe\": true}\n```", Verdict::Safe);
+            |names: &[&str]| CheckVerdict::Flagged(names.iter().map(|name| (*name).to_owned()).collect());
+        check(r#"{"safe": true, "flagged": []}"#, CheckVerdict::Safe);
+        check("```json\n{\"safe\": true}\n```", CheckVerdict::Safe);
         check(r#"{"safe": false, "flagged": ["title", "<b>"]}"#, flagged(&["title"]));
         check(r#"{"safe": false, "flagged": []}"#, flagged(&[]));
         check(r#"{"safe": true, "flagged": ["title"]}"#, flagged(&["title"]));
         for unknown in
             ["", "it is safe", "{", "}{", r#"{"safe": "true"}"#, r#"{"safe": 1}"#, "{\"safe\": true} {}"]
         {
-            check(unknown, Verdict::Unknown);
+            check(unknown, CheckVerdict::Unknown);
         }
     }
 
     /// Marks are remembered for a week, and their number is limited.
     #[test]
-    fn what_was_delivered_is_remembered_for_a_week() {
+    fn marks_are_remembered_for_a_week() {
         let mut deliveries = Deliveries::default();
         let now: Timestamp = "2026-11-16T08:00:00Z".parse().unwrap();
         let mark = vec!["m".to_owned()];
-        assert!(deliveries.remember(&mark, now));
-        assert!(deliveries.remembers(&mark, now + SignedDuration::from_hours(7 * 24 - 1)));
-        assert!(!deliveries.remembers(&mark, now + REMEMBERED));
-        for number in 1..MOST_REMEMBERED {
-            assert!(deliveries.remember(&[number.to_string()], now));
+        assert!(deliveries.add_marks(&mark, now));
+        assert!(deliveries.is_known(&mark, now + SignedDuration::from_hours(7 * 24 - 1)));
+        assert!(!deliveries.is_known(&mark, now + MARK_RETENTION));
+        for number in 1..MAX_MARKS {
+            assert!(deliveries.add_marks(&[number.to_string()], now));
         }
-        assert!(!deliveries.remember(&["one more".to_owned()], now), "nothing is forgotten for lack of room");
-        assert!(deliveries.remember(&["one more".to_owned()], now + REMEMBERED));
+        assert!(
+            !deliveries.add_marks(&["one more".to_owned()], now),
+            "nothing is forgotten for lack of room"
+        );
+        assert!(deliveries.add_marks(&["one more".to_owned()], now + MARK_RETENTION));
     }
 
     /// No two deliveries have the same time in the stored precision.
     #[test]
-    fn deliveries_of_one_moment_have_times_of_their_own() {
+    fn simultaneous_deliveries_have_different_times() {
         let mut deliveries = Deliveries::default();
         let now: Timestamp = "2026-11-16T08:00:00.000000999Z".parse().unwrap();
-        let times: Vec<i64> = (0..3).map(|_| deliveries.next_time(now).as_microsecond()).collect();
+        let times: Vec<i64> = (0..3).map(|_| deliveries.unique_time(now).as_microsecond()).collect();
         assert_eq!(times, [now.as_microsecond(), now.as_microsecond() + 1, now.as_microsecond() + 2]);
     }
 }

@@ -19,7 +19,7 @@ pub enum Effort {
 /// A text that names no effort.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("I don't understand `{0}` as an effort. Use low, medium, high, xhigh or max.")]
-pub struct BadEffort(String);
+pub struct InvalidEffort(String);
 
 /// The user's choice of the effort in the main conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum EffortChoice {
 
 impl EffortChoice {
     /// Parses the argument of `/effort`.
-    pub fn read(words: &str) -> Result<Self, BadEffort> {
+    pub fn parse(words: &str) -> Result<Self, InvalidEffort> {
         match words.trim().to_lowercase().as_str() {
             "" => Ok(Self::Show),
             "default" => Ok(Self::Default),
@@ -92,11 +92,14 @@ impl fmt::Display for Effort {
 }
 
 impl FromStr for Effort {
-    type Err = BadEffort;
+    type Err = InvalidEffort;
 
-    fn from_str(text: &str) -> Result<Self, BadEffort> {
+    fn from_str(text: &str) -> Result<Self, InvalidEffort> {
         let name = text.trim().to_lowercase();
-        Self::ALL.into_iter().find(|effort| effort.as_str() == name).ok_or_else(|| BadEffort(text.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|effort| effort.as_str() == name)
+            .ok_or_else(|| InvalidEffort(text.to_owned()))
     }
 }
 

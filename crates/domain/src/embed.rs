@@ -5,22 +5,22 @@
 mod button;
 mod fit;
 
-pub use button::{Action, Button, Exiting, Style};
+pub use button::{Button, ButtonAction, ButtonStyle, ForkExitChoice};
 
-use fit::{Room, cut, without_emoji};
+use fit::{CharBudget, truncate, without_emoji};
 
 /// The most characters of a title, and of the name of a field.
-pub const TITLE_CHARS: usize = 256;
+pub const MAX_TITLE_CHARS: usize = 256;
 /// The most characters of a description.
-pub const DESCRIPTION_CHARS: usize = 4_096;
+pub const MAX_DESCRIPTION_CHARS: usize = 4_096;
 /// The most characters of the value of a field.
-pub const VALUE_CHARS: usize = 1_024;
+pub const MAX_VALUE_CHARS: usize = 1_024;
 /// The most fields.
-pub const FIELDS: usize = 25;
+pub const MAX_FIELDS: usize = 25;
 /// The most characters of an embed without its buttons.
-pub const ALL_CHARS: usize = 6_000;
+pub const MAX_EMBED_CHARS: usize = 6_000;
 /// The most buttons.
-pub const BUTTONS: usize = 25;
+pub const MAX_BUTTONS: usize = 25;
 
 /// A structured message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,16 +58,16 @@ pub enum Colour {
 pub struct Field {
     pub name: String,
     pub value: String,
-    pub stands: Stands,
+    pub layout: FieldLayout,
 }
 
 /// The position of a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stands {
+pub enum FieldLayout {
     /// Beside other fields, if they fit.
     #[default]
-    Beside,
-    Alone,
+    Inline,
+    FullLine,
 }
 
 /// The origin of an embed, shown below it.
@@ -85,7 +85,7 @@ impl Colour {
     pub const ALL: [Self; 5] = [Self::Blue, Self::Green, Self::Red, Self::Yellow, Self::Purple];
 
     /// Returns the colour with this name, or blue.
-    pub fn read(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         Self::ALL.into_iter().find(|colour| colour.name() == name.trim()).unwrap_or_default()
     }
 
@@ -115,15 +115,15 @@ impl Colour {
 
 impl Footer {
     /// Returns the footer with this text, or none.
-    pub fn read(word: &str) -> Self {
+    pub fn from_text(word: &str) -> Self {
         [Self::Fork, Self::Background]
             .into_iter()
-            .find(|footer| footer.word() == Some(word))
+            .find(|footer| footer.text() == Some(word))
             .unwrap_or_default()
     }
 
     /// Returns the text, if there is one.
-    pub fn word(self) -> Option<&'static str> {
+    pub fn text(self) -> Option<&'static str> {
         match self {
             Self::None => None,
             Self::Fork => Some("fork"),
@@ -134,7 +134,7 @@ impl Footer {
 
 impl Embed {
     /// Returns an embed with only a title.
-    pub fn titled(title: &str) -> Self {
+    pub fn with_title(title: &str) -> Self {
         Self {
             title: title.to_owned(),
             description: String::new(),
@@ -148,23 +148,23 @@ impl Embed {
     /// Returns the embed cut to the limits of the surfaces.
     #[must_use]
     pub fn fitted(self) -> Self {
-        let mut room = Room::of(ALL_CHARS - self.footer.word().map_or(0, str::len));
-        let title = room.take(&without_emoji(&self.title), TITLE_CHARS);
-        let description = room.take(&with_lines(&self.description), DESCRIPTION_CHARS);
+        let mut room = CharBudget::new(MAX_EMBED_CHARS - self.footer.text().map_or(0, str::len));
+        let title = room.take(&without_emoji(&self.title), MAX_TITLE_CHARS);
+        let description = room.take(&unescape_line_breaks(&self.description), MAX_DESCRIPTION_CHARS);
         let field = |field: Field| {
-            let name = room.take(&field.name, TITLE_CHARS);
-            let value = room.take(&with_lines(&field.value), VALUE_CHARS);
+            let name = room.take(&field.name, MAX_TITLE_CHARS);
+            let value = room.take(&unescape_line_breaks(&field.value), MAX_VALUE_CHARS);
             Field { name, value, ..field }
         };
-        let fields = self.fields.into_iter().take(FIELDS).map(field);
+        let fields = self.fields.into_iter().take(MAX_FIELDS).map(field);
         let fields = fields.filter(|field| !(field.name.is_empty() && field.value.is_empty())).collect();
-        let buttons = self.buttons.into_iter().take(BUTTONS).map(Button::fitted).collect();
+        let buttons = self.buttons.into_iter().take(MAX_BUTTONS).map(Button::fitted).collect();
         Self { title, description, fields, buttons, ..self }
     }
 }
 
 /// Replaces `\n` in two characters by a line break, because models write it so.
-fn with_lines(text: &str) -> String {
+fn unescape_line_breaks(text: &str) -> String {
     text.replace("\\n", "\n")
 }
 
@@ -173,13 +173,13 @@ mod tests {
     use super::*;
 
     fn field(name: &str, value: &str) -> Field {
-        Field { name: name.to_owned(), value: value.to_owned(), stands: Stands::Beside }
+        Field { name: name.to_owned(), value: value.to_owned(), layout: FieldLayout::Inline }
     }
 
     /// XB-1, TL-5: There are five colours; unknown names are blue.
     #[test]
     fn an_unknown_colour_is_blue() {
-        let check = |name: &str, rgb: u32| assert_eq!(Colour::read(name).rgb(), rgb, "{name}");
+        let check = |name: &str, rgb: u32| assert_eq!(Colour::from_name(name).rgb(), rgb, "{name}");
         check("blue", 0x3498DB);
         check("green", 0x2ECC71);
         check("red", 0xE74C3C);
@@ -191,8 +191,8 @@ mod tests {
 
     /// XB-2, XB-3: The title has no emoji, and an escaped line break becomes a real one.
     #[test]
-    fn the_title_is_plain_and_the_words_have_lines() {
-        let mut embed = Embed::titled("🎉 Done ✅  for today ⏰");
+    fn title_has_no_emoji_and_text_has_line_breaks() {
+        let mut embed = Embed::with_title("🎉 Done ✅  for today ⏰");
         embed.description = "first\\nsecond 🎉".to_owned();
         embed.fields = vec![field("a\\nb", "c\\nd")];
         let embed = embed.fitted();
@@ -203,8 +203,8 @@ mod tests {
 
     /// XB-4: Each text and the total are cut.
     #[test]
-    fn everything_is_cut_to_what_fits() {
-        let mut embed = Embed::titled(&"t".repeat(300));
+    fn texts_are_cut_to_the_limits() {
+        let mut embed = Embed::with_title(&"t".repeat(300));
         embed.description = "d".repeat(5_000);
         embed.fields = vec![field(&"n".repeat(300), &"v".repeat(2_000)); 40];
         let embed = embed.fitted();
@@ -217,26 +217,26 @@ mod tests {
             embed.fields.iter().all(|field| !field.name.is_empty()),
             "a field without a name is left out"
         );
-        let many = Embed { fields: vec![field("n", "v"); 40], ..Embed::titled("t") };
+        let many = Embed { fields: vec![field("n", "v"); 40], ..Embed::with_title("t") };
         assert_eq!(many.fitted().fields.len(), 25);
     }
 
     /// XB-5: The number of buttons is limited.
     #[test]
-    fn there_are_at_most_so_many_buttons() {
+    fn button_count_is_limited() {
         let label = "Plan it".to_owned();
-        let style = Style::default();
-        let action = Action::Dismiss;
+        let style = ButtonStyle::default();
+        let action = ButtonAction::Dismiss;
         let button = Button { label, style, action };
-        let many = Embed { buttons: vec![button; 30], ..Embed::titled("t") };
+        let many = Embed { buttons: vec![button; 30], ..Embed::with_title("t") };
         assert_eq!(many.fitted().buttons.len(), 25);
-        assert!(Embed::titled("t").fitted().buttons.is_empty());
+        assert!(Embed::with_title("t").fitted().buttons.is_empty());
     }
 
     /// XB-4: A character of two units is cut as a whole.
     #[test]
     fn no_character_is_cut_in_half() {
-        let mut embed = Embed::titled("t");
+        let mut embed = Embed::with_title("t");
         embed.description = "𝄞".repeat(3_000);
         assert_eq!(embed.fitted().description.chars().count(), 2_048);
     }

@@ -3,8 +3,8 @@
 //! Each variant says what happened to the user's message and who must act. None of them counts as
 //! an answer.
 
-use crate::compaction::Lost;
-use crate::cost::Refusal;
+use crate::compaction::IncompleteSummary;
+use crate::cost::BudgetRefusal;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
@@ -15,10 +15,10 @@ pub enum Failure {
     Unreachable(String),
     /// The server is overloaded; it may say how many seconds to wait.
     #[error("the model is overloaded right now{}. your message is kept; say it again in a moment.", wait(.0))]
-    Busy(Option<u64>),
+    Overloaded(Option<u64>),
     /// The model is temporarily unavailable. The message is retried and answered later.
     #[error("{0} your message is kept, and answered when it is back; your reminders still work.")]
-    Away(String),
+    Unavailable(String),
     /// A spending limit is reached, so a retry does not help.
     #[error("{0}")]
     SpendLimit(#[from] SpendLimit),
@@ -47,19 +47,19 @@ pub enum Failure {
     Rejected(String),
     /// The server failed before or during the reply.
     #[error("the model failed on its side ({0}). your message is kept; say it again.")]
-    Broken(String),
+    VendorError(String),
     /// The reply stopped in the middle.
     #[error("the model stopped in the middle ({0}). what it said so far is kept; say `go on` to continue.")]
     CutOff(String),
     /// The response does not follow the protocol.
     #[error("the model answered something i can't read: {0}. your message is kept; say it again.")]
-    Garbled(String),
+    InvalidResponse(String),
     /// The reply has no usable answer.
     #[error("{0}")]
-    Unsaid(#[from] Unsaid),
+    InvalidReply(#[from] InvalidReply),
     /// The conversation exceeds the context window.
     #[error("our conversation is longer than the model can read ({0}). shorten it: ollim-bot compact")]
-    Full(String),
+    ContextFull(String),
     /// The program stopped the call, or has an internal error.
     #[error("{0}")]
     Stopped(String),
@@ -67,28 +67,28 @@ pub enum Failure {
 
 impl Failure {
     /// Returns whether the model is unavailable for now, so that a retry may succeed.
-    pub fn is_away(&self) -> bool {
+    pub fn is_unavailable(&self) -> bool {
         match self {
-            Self::Away(_)
+            Self::Unavailable(_)
             | Self::Unreachable(_)
-            | Self::Busy(_)
-            | Self::Broken(_)
+            | Self::Overloaded(_)
+            | Self::VendorError(_)
             | Self::SpendLimit(SpendLimit::Account(_)) => true,
             Self::SpendLimit(SpendLimit::Day(_))
             | Self::BadKey(_)
             | Self::NoSuchModel { .. }
             | Self::Rejected(_)
             | Self::CutOff(_)
-            | Self::Garbled(_)
-            | Self::Unsaid(_)
-            | Self::Full(_)
+            | Self::InvalidResponse(_)
+            | Self::InvalidReply(_)
+            | Self::ContextFull(_)
             | Self::Stopped(_) => false,
         }
     }
 
     /// Returns the text for a background run or a check, in which no message of the user could be
     /// kept.
-    pub fn of_a_job(&self) -> String {
+    pub fn job_text(&self) -> String {
         let text = self.to_string();
         let kept = [". your message is kept", ". Your message is kept"];
         match kept.into_iter().find_map(|kept| text.split_once(kept)) {
@@ -109,12 +109,12 @@ pub enum SpendLimit {
     Account(String),
     /// The daily limit of unattended work.
     #[error("{0}")]
-    Day(#[from] Refusal),
+    Day(#[from] BudgetRefusal),
 }
 
 /// The reason why a reply is not an answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unsaid {
+pub enum InvalidReply {
     #[error("the model answered nothing. your message is kept; say it again, or in other words.")]
     Empty,
     /// It reached the token limit.
@@ -134,19 +134,19 @@ pub enum Unsaid {
         "The model used its whole limit for thinking and wrote no answer. Raise `max_tokens` under `[model]` in \
          settings.toml, or lower the effort with `/effort low` if it is higher. Your message is kept; say it again."
     )]
-    OnlyThought,
+    OnlyThinking,
     /// The model declined.
     #[error("The model declined to answer{}. Your message is kept; say it in other words, or ask another model with \
         `/model`.", .0.reason())]
-    Refused(Declined),
+    Refused(DeclineReason),
     /// A summary lacked required facts, twice.
     #[error("the summary left out what matters ({}), twice, so i kept our conversation as it is.", forgotten(.0))]
-    Forgetful(Lost),
+    IncompleteSummary(IncompleteSummary),
 }
 
 /// The reason that a vendor gives when its model declines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Declined {
+pub enum DeclineReason {
     Cyber,
     Biology,
     AiDevelopment,
@@ -157,7 +157,7 @@ pub enum Declined {
     Unstated,
 }
 
-impl Declined {
+impl DeclineReason {
     fn reason(self) -> &'static str {
         match self {
             Self::Cyber => ": its vendor blocks this kind of cyber security request",
@@ -175,14 +175,14 @@ fn wait(seconds: &Option<u64>) -> String {
 }
 
 /// Names the first missing facts and counts the others.
-fn forgotten(lost: &Lost) -> String {
+fn forgotten(lost: &IncompleteSummary) -> String {
     const NAMED: usize = 3;
     match lost {
-        Lost::Everything => "nearly everything".to_owned(),
-        Lost::Some(missing) if missing.len() > NAMED => {
+        IncompleteSummary::TooShort => "nearly everything".to_owned(),
+        IncompleteSummary::Missing(missing) if missing.len() > NAMED => {
             format!("{}, and {} more", missing[..NAMED].join(", "), missing.len() - NAMED)
         }
-        Lost::Some(missing) => missing.join(", "),
+        IncompleteSummary::Missing(missing) => missing.join(", "),
     }
 }
 
@@ -191,13 +191,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_without_a_message_is_not_told_that_one_is_kept() {
-        let of = |failure: Failure| failure.of_a_job();
-        assert_eq!(of(Unsaid::Refused(Declined::Unstated).into()), "The model declined to answer.");
-        assert_eq!(of(Unsaid::Empty.into()), "the model answered nothing.");
+    fn job_text_mentions_no_kept_message() {
+        let of = |failure: Failure| failure.job_text();
+        assert_eq!(
+            of(InvalidReply::Refused(DeclineReason::Unstated).into()),
+            "The model declined to answer."
+        );
+        assert_eq!(of(InvalidReply::Empty.into()), "the model answered nothing.");
         let missing =
             Failure::NoSuchModel { model: "m".into(), reason: "no".into(), advice: "Use another.".into() };
         assert_eq!(of(missing), "The model `m` is not available (no). Use another.");
-        assert!(of(Unsaid::OnlyThought.into()).ends_with("with `/effort low` if it is higher."));
+        assert!(of(InvalidReply::OnlyThinking.into()).ends_with("with `/effort low` if it is higher."));
     }
 }

@@ -10,50 +10,50 @@ use std::str::Chars;
 use crate::conversation::Json;
 
 /// The most levels of nesting.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Value {
+enum JsonValue {
     /// A number as it was written, a boolean, or null.
     Plain(String),
     Text(String),
-    List(Vec<Value>),
-    Object(BTreeMap<String, Value>),
+    List(Vec<JsonValue>),
+    Object(BTreeMap<String, JsonValue>),
 }
 
 impl Json {
     /// Returns whether both have the same value. Invalid JSON only equals itself.
-    pub fn says_the_same_as(&self, other: &Self) -> bool {
-        self.0 == other.0 || read(&self.0).is_some_and(|value| read(&other.0) == Some(value))
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        self.0 == other.0 || parse(&self.0).is_some_and(|value| parse(&other.0) == Some(value))
     }
 
     /// Returns the canonical form; invalid JSON is returned unchanged. Equivalent values have the
     /// same form.
     pub fn canonical(&self) -> Self {
-        read(&self.0).map_or_else(|| self.clone(), |value| Self(written(&value)))
+        parse(&self.0).map_or_else(|| self.clone(), |value| Self(canonical_text(&value)))
     }
 
     /// Returns whether it is a valid object without duplicate keys.
-    pub fn is_readable(&self) -> bool {
-        matches!(read(&self.0), Some(Value::Object(_)))
+    pub fn is_valid_object(&self) -> bool {
+        matches!(parse(&self.0), Some(JsonValue::Object(_)))
     }
 
     /// Returns whether it is an object in which `key` is `true`.
-    pub fn says_yes(&self, key: &str) -> bool {
-        match read(&self.0) {
-            Some(Value::Object(fields)) => fields.get(key) == Some(&Value::Plain("true".to_owned())),
-            Some(Value::Plain(_) | Value::Text(_) | Value::List(_)) | None => false,
+    pub fn is_true(&self, key: &str) -> bool {
+        match parse(&self.0) {
+            Some(JsonValue::Object(fields)) => fields.get(key) == Some(&JsonValue::Plain("true".to_owned())),
+            Some(JsonValue::Plain(_) | JsonValue::Text(_) | JsonValue::List(_)) | None => false,
         }
     }
 
     /// Returns the string field `key`, if this is an object that has it.
     pub fn text(&self, key: &str) -> Option<String> {
-        match read(&self.0)? {
-            Value::Object(mut fields) => match fields.remove(key)? {
-                Value::Text(text) => Some(text),
-                Value::Plain(_) | Value::List(_) | Value::Object(_) => None,
+        match parse(&self.0)? {
+            JsonValue::Object(mut fields) => match fields.remove(key)? {
+                JsonValue::Text(text) => Some(text),
+                JsonValue::Plain(_) | JsonValue::List(_) | JsonValue::Object(_) => None,
             },
-            Value::Plain(_) | Value::Text(_) | Value::List(_) => None,
+            JsonValue::Plain(_) | JsonValue::Text(_) | JsonValue::List(_) => None,
         }
     }
 }
@@ -61,59 +61,62 @@ impl Json {
 impl Json {
     /// Returns the string in the object field `key`, if that object has no other field.
     pub fn only_text_in(&self, key: &str) -> Option<String> {
-        let Value::Object(mut fields) = read(&self.0)? else { return None };
-        let Value::Object(mut inner) = fields.remove(key)? else { return None };
+        let JsonValue::Object(mut fields) = parse(&self.0)? else { return None };
+        let JsonValue::Object(mut inner) = fields.remove(key)? else { return None };
         match (inner.pop_first()?, inner.is_empty()) {
-            ((_, Value::Text(text)), true) => Some(text),
+            ((_, JsonValue::Text(text)), true) => Some(text),
             _ => None,
         }
     }
 
     /// Returns the boolean field `key`, if this is an object that has it.
-    pub fn says(&self, key: &str) -> Option<bool> {
-        match read(&self.0)? {
-            Value::Object(fields) => match fields.get(key)? {
-                Value::Plain(word) => word.parse().ok(),
-                Value::Text(_) | Value::List(_) | Value::Object(_) => None,
+    pub fn bool_field(&self, key: &str) -> Option<bool> {
+        match parse(&self.0)? {
+            JsonValue::Object(fields) => match fields.get(key)? {
+                JsonValue::Plain(word) => word.parse().ok(),
+                JsonValue::Text(_) | JsonValue::List(_) | JsonValue::Object(_) => None,
             },
-            Value::Plain(_) | Value::Text(_) | Value::List(_) => None,
+            JsonValue::Plain(_) | JsonValue::Text(_) | JsonValue::List(_) => None,
         }
     }
 
     /// Returns the strings in the list field `key`; empty if there is no such list.
     pub fn texts(&self, key: &str) -> Vec<String> {
-        let Some(Value::Object(mut fields)) = read(&self.0) else { return Vec::new() };
-        let Some(Value::List(items)) = fields.remove(key) else { return Vec::new() };
+        let Some(JsonValue::Object(mut fields)) = parse(&self.0) else { return Vec::new() };
+        let Some(JsonValue::List(items)) = fields.remove(key) else { return Vec::new() };
         let text = |item| match item {
-            Value::Text(text) => Some(text),
-            Value::Plain(_) | Value::List(_) | Value::Object(_) => None,
+            JsonValue::Text(text) => Some(text),
+            JsonValue::Plain(_) | JsonValue::List(_) | JsonValue::Object(_) => None,
         };
         items.into_iter().filter_map(text).collect()
     }
 
     /// Returns the string value, or the JSON text if it is not a string.
-    pub fn plainly(&self) -> String {
-        match read(&self.0) {
-            Some(Value::Text(text)) => text,
-            Some(Value::Plain(_) | Value::List(_) | Value::Object(_)) | None => self.0.clone(),
+    pub fn to_plain_text(&self) -> String {
+        match parse(&self.0) {
+            Some(JsonValue::Text(text)) => text,
+            Some(JsonValue::Plain(_) | JsonValue::List(_) | JsonValue::Object(_)) | None => self.0.clone(),
         }
     }
 }
 
 /// Writes object keys in order and no white space.
-fn written(value: &Value) -> String {
+fn canonical_text(value: &JsonValue) -> String {
     match value {
-        Value::Plain(plain) => plain.clone(),
-        Value::Text(text) => quoted(text),
-        Value::List(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(",")),
-        Value::Object(fields) => {
-            let field = |(name, value): (&String, &Value)| format!("{}:{}", quoted(name), written(value));
+        JsonValue::Plain(plain) => plain.clone(),
+        JsonValue::Text(text) => quote(text),
+        JsonValue::List(items) => {
+            format!("[{}]", items.iter().map(canonical_text).collect::<Vec<_>>().join(","))
+        }
+        JsonValue::Object(fields) => {
+            let field =
+                |(name, value): (&String, &JsonValue)| format!("{}:{}", quote(name), canonical_text(value));
             format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(","))
         }
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     let letter = |letter: char| match letter {
         '"' => "\\\"".to_owned(),
         '\\' => "\\\\".to_owned(),
@@ -123,27 +126,27 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.chars().map(letter).collect::<String>())
 }
 
-fn read(text: &str) -> Option<Value> {
-    let mut reader = Reader(text.chars().peekable());
-    let value = reader.value(DEPTH)?;
+fn parse(text: &str) -> Option<JsonValue> {
+    let mut reader = JsonParser(text.chars().peekable());
+    let value = reader.value(MAX_DEPTH)?;
     reader.skip_space();
     reader.0.next().is_none().then_some(value)
 }
 
-struct Reader<'a>(Peekable<Chars<'a>>);
+struct JsonParser<'a>(Peekable<Chars<'a>>);
 
-impl Reader<'_> {
-    fn value(&mut self, depth: usize) -> Option<Value> {
+impl JsonParser<'_> {
+    fn value(&mut self, depth: usize) -> Option<JsonValue> {
         self.skip_space();
         match self.0.peek()? {
-            '{' => self.object(depth.checked_sub(1)?).map(Value::Object),
-            '[' => self.list(depth.checked_sub(1)?).map(Value::List),
-            '"' => self.text().map(Value::Text),
-            _ => self.plain().map(Value::Plain),
+            '{' => self.object(depth.checked_sub(1)?).map(JsonValue::Object),
+            '[' => self.list(depth.checked_sub(1)?).map(JsonValue::List),
+            '"' => self.text().map(JsonValue::Text),
+            _ => self.plain().map(JsonValue::Plain),
         }
     }
 
-    fn object(&mut self, depth: usize) -> Option<BTreeMap<String, Value>> {
+    fn object(&mut self, depth: usize) -> Option<BTreeMap<String, JsonValue>> {
         let mut fields = BTreeMap::new();
         self.0.next();
         if self.take('}') {
@@ -162,7 +165,7 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, depth: usize) -> Option<Vec<Value>> {
+    fn list(&mut self, depth: usize) -> Option<Vec<JsonValue>> {
         let mut items = Vec::new();
         self.0.next();
         if self.take(']') {
@@ -184,14 +187,14 @@ impl Reader<'_> {
         loop {
             match self.0.next()? {
                 '"' => return Some(text),
-                '\\' => text.push(self.escaped()?),
+                '\\' => text.push(self.escape()?),
                 c if c < ' ' => return None,
                 c => text.push(c),
             }
         }
     }
 
-    fn escaped(&mut self) -> Option<char> {
+    fn escape(&mut self) -> Option<char> {
         match self.0.next()? {
             c @ ('"' | '\\' | '/') => Some(c),
             'b' => Some('\u{8}'),
@@ -199,13 +202,13 @@ impl Reader<'_> {
             'n' => Some('\n'),
             'r' => Some('\r'),
             't' => Some('\t'),
-            'u' => self.numbered(),
+            'u' => self.unicode_escape(),
             _ => None,
         }
     }
 
     /// Reads a `\u` escape, which may be a surrogate pair.
-    fn numbered(&mut self) -> Option<char> {
+    fn unicode_escape(&mut self) -> Option<char> {
         let first = self.four_digits()?;
         if !(0xd800..0xdc00).contains(&first) {
             return char::from_u32(first);
@@ -248,13 +251,13 @@ mod tests {
     }
 
     #[test]
-    fn two_texts_are_compared_by_what_they_say() {
+    fn json_is_compared_by_value() {
         let same = |one: &str, other: &str| {
-            assert!(json(one).says_the_same_as(&json(other)), "{one} and {other}");
+            assert!(json(one).is_equivalent(&json(other)), "{one} and {other}");
             assert_eq!(json(one).canonical(), json(other).canonical());
         };
         let other = |one: &str, other: &str| {
-            assert!(!json(one).says_the_same_as(&json(other)), "{one} and {other}");
+            assert!(!json(one).is_equivalent(&json(other)), "{one} and {other}");
             assert_ne!(json(one).canonical(), json(other).canonical());
         };
         same(r#"{"a":1,"b":[true,null]}"#, " { \"b\" : [ true , null ] ,\n\t\"a\" : 1 } ");
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_not_read() {
+    fn invalid_json_is_rejected() {
         for text in [
             "",
             "{",
@@ -292,15 +295,15 @@ mod tests {
             "-",
             "inf",
         ] {
-            assert_eq!(read(text), None, "{text}");
+            assert_eq!(parse(text), None, "{text}");
         }
         let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(read(&deep(DEPTH)).is_some() && read(&deep(DEPTH + 1)).is_none());
-        assert_eq!(read(&"[".repeat(1_000_000)), None);
+        assert!(parse(&deep(MAX_DEPTH)).is_some() && parse(&deep(MAX_DEPTH + 1)).is_none());
+        assert_eq!(parse(&"[".repeat(1_000_000)), None);
     }
 
     #[test]
-    fn one_text_is_found_by_its_name() {
+    fn text_field_is_found_by_name() {
         let input = json(r#"{"file_path":"a\/b","n":1,"deep":{"file_path":"c"}}"#);
         assert_eq!(input.text("file_path").as_deref(), Some("a/b"));
         assert_eq!(input.text("n"), None);

@@ -60,7 +60,7 @@ impl Realm {
     }
 
     /// Returns the name for the user, after "from".
-    pub fn in_words(self) -> &'static str {
+    pub fn display_name(self) -> &'static str {
         match self {
             Self::Chat => "our conversation",
             Self::Mail => "mail",
@@ -87,7 +87,7 @@ pub struct Realms(u16);
 impl Realms {
     pub const NONE: Self = Self(0);
 
-    pub fn of(realm: Realm) -> Self {
+    pub fn single(realm: Realm) -> Self {
         Self(realm.bit())
     }
 
@@ -95,28 +95,28 @@ impl Realms {
         self.0 == 0
     }
 
-    pub fn has(self, realm: Realm) -> bool {
+    pub fn contains(self, realm: Realm) -> bool {
         self.0 & realm.bit() != 0
     }
 
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Returns whether all realms are in `other`.
-    pub fn within(self, other: Self) -> bool {
+    pub fn is_subset_of(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
     pub fn iter(self) -> impl Iterator<Item = Realm> {
-        Realm::ALL.into_iter().filter(move |realm| self.has(*realm))
+        Realm::ALL.into_iter().filter(move |realm| self.contains(*realm))
     }
 
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let known = |word: &str| Realm::ALL.into_iter().find(|realm| realm.as_str() == word);
         let words = text.split(',').filter(|word| !word.is_empty());
-        words.map(|word| known(word).map(Self::of)).try_fold(Self::NONE, |all, one| Some(all.and(one?)))
+        words.map(|word| known(word).map(Self::single)).try_fold(Self::NONE, |all, one| Some(all.union(one?)))
     }
 }
 
@@ -143,23 +143,23 @@ impl Label {
 
     /// Private data that the user wrote.
     pub fn private(realm: Realm) -> Self {
-        Self { private: Realms::of(realm), outside: Realms::NONE }
+        Self { private: Realms::single(realm), outside: Realms::NONE }
     }
 
     /// Text that anyone may have written.
     pub fn outside(realm: Realm) -> Self {
-        Self { private: Realms::NONE, outside: Realms::of(realm) }
+        Self { private: Realms::NONE, outside: Realms::single(realm) }
     }
 
     /// Private data that anyone may have written, such as mail.
     pub fn both(realm: Realm) -> Self {
-        Self { private: Realms::of(realm), outside: Realms::of(realm) }
+        Self { private: Realms::single(realm), outside: Realms::single(realm) }
     }
 
     /// Returns the label of both together.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
-        Self { private: self.private.and(other.private), outside: self.outside.and(other.outside) }
+        Self { private: self.private.union(other.private), outside: self.outside.union(other.outside) }
     }
 
     /// Returns whether it contains outside text.
@@ -172,8 +172,8 @@ impl Label {
     }
 
     /// Returns whether `other` covers this label.
-    pub fn within(self, other: Self) -> bool {
-        self.private.within(other.private) && self.outside.within(other.outside)
+    pub fn is_covered_by(self, other: Self) -> bool {
+        self.private.is_subset_of(other.private) && self.outside.is_subset_of(other.outside)
     }
 }
 
@@ -185,20 +185,20 @@ impl fmt::Display for Label {
 }
 
 impl FromStr for Label {
-    type Err = Unlabelled;
+    type Err = InvalidLabel;
 
-    fn from_str(text: &str) -> Result<Self, Unlabelled> {
+    fn from_str(text: &str) -> Result<Self, InvalidLabel> {
         let read = |text: &str| {
             let (private, outside) = text.split_once(';')?;
-            Some(Self { private: Realms::read(private)?, outside: Realms::read(outside)? })
+            Some(Self { private: Realms::parse(private)?, outside: Realms::parse(outside)? })
         };
-        read(text).ok_or_else(|| Unlabelled(text.to_owned()))
+        read(text).ok_or_else(|| InvalidLabel(text.to_owned()))
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no label")]
-pub struct Unlabelled(String);
+pub struct InvalidLabel(String);
 
 #[cfg(test)]
 mod tests {
@@ -211,7 +211,7 @@ mod tests {
 
     /// A stored label is parsed back unchanged.
     #[test]
-    fn a_label_reads_back_as_it_was_written() {
+    fn label_round_trips() {
         for number in (0..1 << 22).step_by(97) {
             let label = label(number);
             assert_eq!(label.to_string().parse(), Ok(label));
@@ -224,12 +224,12 @@ mod tests {
 
     /// A label only rises, in any order of joins.
     #[test]
-    fn what_was_read_stays_read() {
+    fn joined_label_covers_both() {
         for number in (0..1 << 22).step_by(5_003) {
             let one = label(number);
             let other = label(number.rotate_left(7) & 0x3f_ffff);
             let both = one.join(other);
-            assert!(one.within(both) && other.within(both), "{one} {other}");
+            assert!(one.is_covered_by(both) && other.is_covered_by(both), "{one} {other}");
             assert_eq!((both, both), (other.join(one), both.join(one)));
             assert_eq!(one.join(Label::PLAIN), one);
         }

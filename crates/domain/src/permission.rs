@@ -3,33 +3,35 @@
 //! Every call is checked here, and the decision is recorded before the tool runs. The model reads
 //! refusals, so they name the alternative.
 
-mod deed;
 mod matrix;
 mod mode;
 pub mod own_command;
 mod path;
-mod plan_words;
+mod planner_text;
 mod refusal;
+mod tool_action;
 
-pub use deed::{Corner, Deed, Power, To, deed, links, server_deed, site};
 pub use mode::{Mode, Modes};
-pub use path::OUTSIDE;
-pub(crate) use plan_words::same_commands;
-pub use plan_words::{Clock, deed_at};
-pub use refusal::{Refused, Shut};
+pub use path::OUTSIDE_DIR;
+pub(crate) use planner_text::equivalent_commands;
+pub use planner_text::{PlannerClock, tool_action_at};
+pub use refusal::{AbsoluteRefusal, RefusalReason};
+pub use tool_action::{
+    Capability, Destination, NoteOrigin, ToolAction, links_in, server_action, site, tool_action,
+};
 
 use crate::approval::{ApprovalId, Consent};
 use crate::label::{Label, Realms};
-use crate::place::{Follow, Place, PlacedTool};
+use crate::place::{ChainPosition, ContextToolKind, Place};
 use crate::schedule::ToolRule;
-use crate::tool::pattern::{self, MAIN, Pattern, covered, forbids};
-use crate::tool::{Class, ServerKind, ServerKinds, ToolCall, ToolResult, ToolSpec};
-use matrix::{Cell, cell, is_unattended, said_before};
+use crate::tool::pattern::{self, MAIN_TOOLS, Pattern, covers_together, forbids};
+use crate::tool::{ServerToolKind, ServerToolKinds, ToolCall, ToolClass, ToolResult, ToolSpec};
+use matrix::{MatrixResult, is_unattended, matrix_result, prior_permission};
 use path::is_protected;
 
 /// The state of a call after the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ruling {
+pub enum CallDisposition {
     Decided(Decision),
     /// The user is asked under this approval id; the decision follows.
     Asked(ApprovalId, ToolCall),
@@ -45,18 +47,18 @@ pub struct Decision {
     pub call: ToolCall,
     pub rule: Rule,
     /// The label of the conversation at the time of the call.
-    pub knows: Label,
+    pub label: Label,
 }
 
 impl Decision {
     /// Creates a decision that allows `call`.
-    pub fn allowed(call: &ToolCall, allowed: Allowed) -> Self {
-        Self { call: call.clone(), rule: Rule::Allowed(allowed), knows: Label::PLAIN }
+    pub fn allowed(call: &ToolCall, allowed: AllowReason) -> Self {
+        Self { call: call.clone(), rule: Rule::Allowed(allowed), label: Label::PLAIN }
     }
 
     /// Creates a decision that refuses `call`.
-    pub fn refused(call: &ToolCall, refused: Refused) -> Self {
-        Self { call: call.clone(), rule: Rule::Refused(refused), knows: Label::PLAIN }
+    pub fn refused(call: &ToolCall, refused: RefusalReason) -> Self {
+        Self { call: call.clone(), rule: Rule::Refused(refused), label: Label::PLAIN }
     }
 
     /// Returns the result of a refused call; `None` if it may run.
@@ -65,7 +67,7 @@ impl Decision {
             Rule::Allowed(_) => None,
             Rule::Refused(refused) => Some(ToolResult {
                 call: self.call.id.clone(),
-                text: refused.told(&self.call.name),
+                text: refused.text(&self.call.name),
                 outcome: refused.outcome(),
                 label: Label::PLAIN,
             }),
@@ -76,8 +78,8 @@ impl Decision {
 /// The rule that allowed or refused a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    Allowed(Allowed),
-    Refused(Refused),
+    Allowed(AllowReason),
+    Refused(RefusalReason),
 }
 
 impl Rule {
@@ -92,7 +94,7 @@ impl Rule {
 
 /// The reason why a call may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allowed {
+pub enum AllowReason {
     /// It only asks the assistant, which checks the request.
     OwnTool,
     /// It only reads.
@@ -109,7 +111,7 @@ pub enum Allowed {
     Granted(ApprovalId),
 }
 
-impl Allowed {
+impl AllowReason {
     fn id(self) -> &'static str {
         match self {
             Self::OwnTool => "own-tool",
@@ -131,35 +133,35 @@ pub struct Authority {
     pub tools: ToolRule,
     pub mode: Mode,
     /// The label of the conversation.
-    pub knows: Label,
+    pub label: Label,
     /// Addresses that the user wrote, and those that were seen in pages, search results and mail.
     pub links: Vec<String>,
     /// The user's request in this turn in their own words, or the text of the job's file; `None` in
     /// other turns.
     pub request: Option<String>,
     /// The accepted kinds of the server tools that are called in this step.
-    pub kinds: ServerKinds,
+    pub server_kinds: ServerToolKinds,
     /// The time and habits for reading planner text. Without them such text counts as its worst
     /// meaning.
-    pub clock: Option<Clock>,
+    pub clock: Option<PlannerClock>,
 }
 
 impl Authority {
     /// The permissions of an ordinary turn in the main conversation.
     pub const MAIN: Self = Self {
-        place: Place::Main(Follow::Alone),
-        tools: ToolRule::Usual,
+        place: Place::Main(ChainPosition::NotInChain),
+        tools: ToolRule::SameAsMain,
         mode: Mode::Ask,
-        knows: Label::PLAIN,
+        label: Label::PLAIN,
         links: Vec::new(),
         request: None,
-        kinds: ServerKinds::new(),
+        server_kinds: ServerToolKinds::new(),
         clock: None,
     };
 
     /// Returns the accepted kind of the server tool that `call` names.
-    fn kind_of(&self, call: &ToolCall) -> Option<ServerKind> {
-        self.kinds.get(&call.input.text("tool")?).copied()
+    fn kind_of(&self, call: &ToolCall) -> Option<ServerToolKind> {
+        self.server_kinds.get(&call.input.text("tool")?).copied()
     }
 }
 
@@ -171,104 +173,122 @@ pub fn decide(
     authority: &Authority,
     consent: &Consent,
 ) -> Option<Decision> {
-    let decision = weigh(call, tools, authority, consent)?;
-    Some(Decision { knows: authority.knows, ..decision })
+    let decision = apply_rules(call, tools, authority, consent)?;
+    Some(Decision { label: authority.label, ..decision })
 }
 
-fn weigh(call: &ToolCall, tools: &[ToolSpec], authority: &Authority, consent: &Consent) -> Option<Decision> {
+fn apply_rules(
+    call: &ToolCall,
+    tools: &[ToolSpec],
+    authority: &Authority,
+    consent: &Consent,
+) -> Option<Decision> {
     let Some(tool) = tools.iter().find(|tool| tool.name == call.name) else {
         let names = tools.iter().map(|tool| tool.name).collect();
-        return Some(Decision::refused(call, Refused::Unknown(names)));
+        return Some(Decision::refused(call, RefusalReason::Unknown(names)));
     };
-    if let Err(refused) = forbidden(call, tool.class, authority) {
+    if let Err(refused) = check_hard_rules(call, tool.class, authority) {
         return Some(Decision::refused(call, refused));
     }
-    let deed = if tool.class == Class::Foreign {
-        server_deed(call, authority.kind_of(call))
+    let deed = if tool.class == ToolClass::Foreign {
+        server_action(call, authority.kind_of(call))
     } else {
-        deed_at(call, tool.class, authority.clock.as_ref())
+        tool_action_at(call, tool.class, authority.clock.as_ref())
     };
-    match cell(call, &deed, authority) {
-        Cell::Free(allowed) => Some(Decision::allowed(call, allowed)),
-        Cell::Never(refused) => Some(Decision::refused(call, refused)),
-        Cell::Ask if is_unattended(authority.place) => None,
-        Cell::Ask => match (said_before(&deed, authority, consent.to(call)), authority.mode) {
-            (Some(allowed), _) => Some(Decision::allowed(call, allowed)),
-            // A call that needs a question only because of outside text is asked for even in
-            // `dontAsk` mode.
-            (None, Mode::DontAsk) if !is_free_without(call, &deed, authority) => {
-                Some(Decision::refused(call, Refused::Unasked))
+    match matrix_result(call, &deed, authority) {
+        MatrixResult::Free(allowed) => Some(Decision::allowed(call, allowed)),
+        MatrixResult::Never(refused) => Some(Decision::refused(call, refused)),
+        MatrixResult::Ask if is_unattended(authority.place) => None,
+        MatrixResult::Ask => {
+            match (prior_permission(&deed, authority, consent.permission_for(call)), authority.mode) {
+                (Some(allowed), _) => Some(Decision::allowed(call, allowed)),
+                // A call that needs a question only because of outside text is asked for even in
+                // `dontAsk` mode.
+                (None, Mode::DontAsk) if !is_free_untainted(call, &deed, authority) => {
+                    Some(Decision::refused(call, RefusalReason::AskingDisabled))
+                }
+                (None, Mode::DontAsk | Mode::Ask | Mode::AcceptEdits | Mode::Bypass) => None,
             }
-            (None, Mode::DontAsk | Mode::Ask | Mode::AcceptEdits | Mode::Bypass) => None,
-        },
+        }
     }
 }
 
 /// Returns whether the call would be free without outside text.
-fn is_free_without(call: &ToolCall, deed: &Deed, authority: &Authority) -> bool {
-    let knows = Label { outside: Realms::NONE, ..authority.knows };
-    matches!(cell(call, deed, &Authority { knows, ..authority.clone() }), Cell::Free(_))
+fn is_free_untainted(call: &ToolCall, deed: &ToolAction, authority: &Authority) -> bool {
+    let knows = Label { outside: Realms::NONE, ..authority.label };
+    matches!(
+        matrix_result(call, deed, &Authority { label: knows, ..authority.clone() }),
+        MatrixResult::Free(_)
+    )
 }
 
 /// Checks the rules that no mode and no approval lifts. The protection of `state/` comes first.
-fn forbidden(call: &ToolCall, class: Class, authority: &Authority) -> Result<(), Refused> {
-    if class == Class::Edits {
+fn check_hard_rules(call: &ToolCall, class: ToolClass, authority: &Authority) -> Result<(), RefusalReason> {
+    if class == ToolClass::Edits {
         match call.input.text("file_path") {
-            None => return Err(Refused::Pathless),
-            Some(path) if is_protected(&path) => return Err(Refused::Protected),
+            None => return Err(RefusalReason::MissingPath),
+            Some(path) if is_protected(&path) => return Err(RefusalReason::Protected),
             Some(_) => {}
         }
     }
-    let placed = PlacedTool::named(&call.name).map_or(Ok(()), |tool| authority.place.admits(tool));
-    placed.map_err(Refused::OutOfPlace)?;
+    let placed =
+        ContextToolKind::from_name(&call.name).map_or(Ok(()), |tool| authority.place.check_tool(tool));
+    placed.map_err(RefusalReason::WrongPlace)?;
     if !is_listed(call, class, authority) {
-        return Err(Refused::Unlisted);
+        return Err(RefusalReason::Unlisted);
     }
     match class {
         // The assistant checks the input of these against its schema.
-        Class::Own | Class::Notes | Class::Plans | Class::Delegates | Class::Acts => Ok(()),
-        _ if call.input.is_readable() => Ok(()),
-        Class::Reads | Class::Edits | Class::Shell | Class::Fetches | Class::Searches | Class::Foreign => {
-            Err(Refused::Shut(Shut::Unreadable))
+        ToolClass::Own | ToolClass::Notes | ToolClass::Plans | ToolClass::Delegates | ToolClass::Acts => {
+            Ok(())
         }
+        _ if call.input.is_valid_object() => Ok(()),
+        ToolClass::Reads
+        | ToolClass::Edits
+        | ToolClass::Shell
+        | ToolClass::Fetches
+        | ToolClass::Searches
+        | ToolClass::Foreign => Err(RefusalReason::Absolute(AbsoluteRefusal::AmbiguousInput)),
     }
 }
 
 /// Returns whether the job's list allows `call`. In the background only declared tools and the
 /// assistant's own are allowed.
-fn is_listed(call: &ToolCall, class: Class, authority: &Authority) -> bool {
+fn is_listed(call: &ToolCall, class: ToolClass, authority: &Authority) -> bool {
     let unattended = is_unattended(authority.place);
-    let main = || covered(MAIN.iter().filter_map(|line| Pattern::read(line).ok()), call);
+    let main = || covers_together(MAIN_TOOLS.iter().filter_map(|line| Pattern::parse(line).ok()), call);
     match &authority.tools {
-        ToolRule::Only(listed) => covered(patterns(listed), call),
+        ToolRule::Only(listed) => covers_together(patterns(listed), call),
         ToolRule::Except(listed)
             if listed.iter().any(|line| forbids(line, call, authority.clock.as_ref())) =>
         {
             false
         }
-        ToolRule::Except(_) | ToolRule::Usual if unattended && class != Class::Own => {
+        ToolRule::Except(_) | ToolRule::SameAsMain if unattended && class != ToolClass::Own => {
             matches!(authority.tools, ToolRule::Except(_)) && main()
         }
-        ToolRule::Within(outer, inner) => {
+        ToolRule::Intersection(outer, inner) => {
             let with = |tools: &ToolRule| Authority { tools: tools.clone(), ..authority.clone() };
             is_listed(call, class, &with(outer)) && is_listed(call, class, &with(inner))
         }
-        ToolRule::Except(_) | ToolRule::Usual => true,
+        ToolRule::Except(_) | ToolRule::SameAsMain => true,
     }
 }
 
 /// Returns whether a job with these tools must not run the program in `words`.
 pub fn forbids_program(tools: &ToolRule, words: &[String]) -> bool {
     match tools {
-        ToolRule::Usual | ToolRule::Only(_) => false,
+        ToolRule::SameAsMain | ToolRule::Only(_) => false,
         ToolRule::Except(listed) => listed.iter().any(|line| pattern::forbids_program(line, words)),
-        ToolRule::Within(outer, inner) => forbids_program(outer, words) || forbids_program(inner, words),
+        ToolRule::Intersection(outer, inner) => {
+            forbids_program(outer, words) || forbids_program(inner, words)
+        }
     }
 }
 
 /// Returns the valid lines of an allow list; invalid lines allow nothing.
 fn patterns(listed: &[String]) -> impl Iterator<Item = Pattern<'_>> + Clone {
-    listed.iter().filter_map(|text| Pattern::read(text).ok())
+    listed.iter().filter_map(|text| Pattern::parse(text).ok())
 }
 
 #[cfg(test)]

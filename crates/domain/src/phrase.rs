@@ -11,50 +11,50 @@ mod cue;
 mod date;
 mod dates;
 mod day;
-mod every;
+mod description;
+mod frequency;
 mod group;
 mod habits;
 mod length;
+mod move_target;
 mod note;
 mod number;
-mod repeat;
-mod rhythm;
-mod said;
-mod seam;
-mod settle;
-mod target;
-mod tell;
+mod parts;
+mod recurrence;
+mod recurrence_spec;
+mod remainder;
+mod resolution;
 mod words;
 mod zone;
 
-pub use habits::{Habits, Quick, Slots};
-pub use note::Note;
-pub use repeat::{Beat, Home, MonthDay, Repeat};
-pub use target::Target;
-pub(crate) use target::{span, target};
-pub use tell::{tell, tell_exact, tell_times};
+pub use description::{describe, describe_times, format_exact};
+pub use habits::{Habits, QuickTime, Slots};
+pub use move_target::MoveTarget;
+pub(crate) use move_target::{parse_duration, parse_target};
+pub use note::ParseNote;
+pub use recurrence_spec::{LocationCondition, MonthDay, RecurrenceSpec, RuleSpec};
 
 use jiff::Zoned;
 
-use settle::Settled;
+use resolution::Resolution;
 use words::Words;
 
 /// The result of parsing a text: its subject and its timing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct ParsedPhrase {
     /// The text without the time phrase, as the user wrote it.
-    pub what: String,
+    pub text: String,
     /// `None` if the text has no time phrase or an invalid one.
-    pub when: Option<When>,
+    pub when: Option<Timing>,
     /// The second interpretation of an ambiguous phrase.
-    pub other: Option<When>,
+    pub alternative: Option<Timing>,
     /// Remarks for the user on how the phrase was interpreted.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ParseNote>,
 }
 
 /// When something is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum Timing {
     /// Once, in the zone that was named, else in the user's.
     Once(Zoned),
     /// Once, with an earlier notification.
@@ -64,7 +64,7 @@ pub enum When {
         /// The time itself.
         at: Zoned,
     },
-    Repeats(Repeat),
+    Recurring(RecurrenceSpec),
     /// When an event happens.
     Cue(Cue),
 }
@@ -79,33 +79,46 @@ pub enum Cue {
 }
 
 /// The longest text, in bytes, that is searched for a time phrase.
-pub const LONGEST: usize = 4_000;
+pub const MAX_TEXT_LEN: usize = 4_000;
 
 /// Parses the time phrase of `text`, relative to `now`.
 ///
 /// Quoted text is never searched, and the last time phrase wins. A phrase may be split, as in
 /// `tomorrow call mum at 5`.
-pub fn read(text: &str, now: &Zoned, habits: &Habits) -> Reading {
-    if text.len() > LONGEST {
-        return Reading::untimed(text, Vec::new());
+pub fn parse(text: &str, now: &Zoned, habits: &Habits) -> ParsedPhrase {
+    if text.len() > MAX_TEXT_LEN {
+        return ParsedPhrase::untimed(text, Vec::new());
     }
     let words = Words::of(text);
     if let Some((cue, taken)) = cue::read(text, &words) {
-        let what = seam::close(text, &words, &[taken]);
-        return Reading { what, when: Some(When::Cue(cue)), other: None, notes: Vec::new() };
+        let what = remainder::remove_ranges(text, &words, &[taken]);
+        return ParsedPhrase {
+            text: what,
+            when: Some(Timing::Cue(cue)),
+            alternative: None,
+            notes: Vec::new(),
+        };
     }
-    let Some(chosen) = group::last(&words) else { return Reading::untimed(text, Vec::new()) };
-    match settle::choose(&chosen, now, habits) {
-        Ok(Settled { when, other, notes }) => {
-            Reading { what: seam::close(text, &words, &chosen.places), when: Some(when), other, notes }
-        }
-        Err(note) => Reading::untimed(text, vec![note]),
+    let Some(chosen) = group::choose_phrase(&words) else { return ParsedPhrase::untimed(text, Vec::new()) };
+    match resolution::resolve(&chosen, now, habits) {
+        Ok(Resolution { when, alternative: other, notes }) => ParsedPhrase {
+            text: remainder::remove_ranges(text, &words, &chosen.ranges),
+            when: Some(when),
+            alternative: other,
+            notes,
+        },
+        Err(note) => ParsedPhrase::untimed(text, vec![note]),
     }
 }
 
-impl Reading {
-    fn untimed(text: &str, notes: Vec<Note>) -> Self {
-        Self { what: seam::close(text, &Words::of(""), &[]), when: None, other: None, notes }
+impl ParsedPhrase {
+    fn untimed(text: &str, notes: Vec<ParseNote>) -> Self {
+        Self {
+            text: remainder::remove_ranges(text, &Words::of(""), &[]),
+            when: None,
+            alternative: None,
+            notes,
+        }
     }
 }
 

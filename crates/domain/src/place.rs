@@ -6,20 +6,20 @@
 /// The place of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    Main(Follow),
+    Main(ChainPosition),
     /// In the interactive fork.
     Fork,
     /// In a background run.
-    Background(Aside),
+    Background(BackgroundPlace),
 }
 
 /// The history of a background run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aside {
+pub enum BackgroundPlace {
     /// A fork of main.
-    Forked(Follow),
+    Forked(ChainPosition),
     /// Only its prompt.
-    Isolated(Follow),
+    Isolated(ChainPosition),
     /// A session that continues from run to run. Only routines have one, and routines have no
     /// chain.
     Persistent,
@@ -27,8 +27,8 @@ pub enum Aside {
 
 /// The position of a run in a chain of reminders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Follow {
-    Alone,
+pub enum ChainPosition {
+    NotInChain,
     /// A check after `depth` others in a chain with at most `max` follow-ups.
     Check {
         /// The number of earlier checks.
@@ -40,7 +40,7 @@ pub enum Follow {
 
 /// A tool that does not work in every place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlacedTool {
+pub enum ContextToolKind {
     Embed,
     /// Interrupts the user.
     Ping,
@@ -57,7 +57,7 @@ pub enum PlacedTool {
     Compact,
 }
 
-impl PlacedTool {
+impl ContextToolKind {
     pub const ALL: [Self; 8] = [
         Self::Embed,
         Self::Ping,
@@ -84,27 +84,27 @@ impl PlacedTool {
     }
 
     /// Returns the tool with this name; `None` for tools that work everywhere.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 }
 
 impl Place {
     /// Checks that `tool` works here; the error is the reply to the model.
-    pub fn admits(self, tool: PlacedTool) -> Result<(), &'static str> {
+    pub fn check_tool(self, tool: ContextToolKind) -> Result<(), &'static str> {
         match tool {
-            PlacedTool::Embed => Ok(()),
-            PlacedTool::Ping => self.admits_ping(),
-            PlacedTool::FollowUp => self.admits_follow_up(),
-            PlacedTool::Save => self.admits_save(),
-            PlacedTool::Report => self.admits_report(),
-            PlacedTool::EnterFork => self.admits_enter(),
-            PlacedTool::ExitFork => self.admits_exit(),
-            PlacedTool::Compact => self.admits_compact(),
+            ContextToolKind::Embed => Ok(()),
+            ContextToolKind::Ping => self.check_ping(),
+            ContextToolKind::FollowUp => self.check_follow_up(),
+            ContextToolKind::Save => self.check_save(),
+            ContextToolKind::Report => self.check_report(),
+            ContextToolKind::EnterFork => self.check_enter(),
+            ContextToolKind::ExitFork => self.check_exit(),
+            ContextToolKind::Compact => self.check_compact(),
         }
     }
 
-    fn admits_ping(self) -> Result<(), &'static str> {
+    fn check_ping(self) -> Result<(), &'static str> {
         match self {
             Self::Background(_) => Ok(()),
             Self::Main(_) | Self::Fork => {
@@ -114,21 +114,21 @@ impl Place {
         }
     }
 
-    fn admits_follow_up(self) -> Result<(), &'static str> {
-        match self.follow() {
-            Follow::Check { depth, max } if depth < max => Ok(()),
-            Follow::Check { .. } => {
+    fn check_follow_up(self) -> Result<(), &'static str> {
+        match self.chain_position() {
+            ChainPosition::Check { depth, max } if depth < max => Ok(()),
+            ChainPosition::Check { .. } => {
                 Err("Error: limit reached, this was the last check of its chain. if it is \
                 unresolved and cannot wait, ping now; otherwise let it end.")
             }
-            Follow::Alone => {
+            ChainPosition::NotInChain => {
                 Err("Error: there is no active reminder context, so there is nothing to follow up. \
                 for a new reminder use `ollim-bot reminder add`.")
             }
         }
     }
 
-    fn admits_save(self) -> Result<(), &'static str> {
+    fn check_save(self) -> Result<(), &'static str> {
         match self {
             Self::Fork => Ok(()),
             Self::Background(_) => {
@@ -142,7 +142,7 @@ impl Place {
         }
     }
 
-    fn admits_report(self) -> Result<(), &'static str> {
+    fn check_report(self) -> Result<(), &'static str> {
         match self {
             Self::Fork | Self::Background(_) => Ok(()),
             Self::Main(_) => {
@@ -152,7 +152,7 @@ impl Place {
         }
     }
 
-    fn admits_enter(self) -> Result<(), &'static str> {
+    fn check_enter(self) -> Result<(), &'static str> {
         match self {
             Self::Main(_) => Ok(()),
             Self::Fork => {
@@ -166,7 +166,7 @@ impl Place {
         }
     }
 
-    fn admits_exit(self) -> Result<(), &'static str> {
+    fn check_exit(self) -> Result<(), &'static str> {
         match self {
             Self::Fork => Ok(()),
             Self::Background(_) => Err("Error: background forks end by themselves when you stop. there is \
@@ -175,19 +175,22 @@ impl Place {
         }
     }
 
-    fn admits_compact(self) -> Result<(), &'static str> {
+    fn check_compact(self) -> Result<(), &'static str> {
         match self {
-            Self::Background(Aside::Persistent) => Ok(()),
-            Self::Main(_) | Self::Fork | Self::Background(Aside::Forked(_) | Aside::Isolated(_)) => Err(
+            Self::Background(BackgroundPlace::Persistent) => Ok(()),
+            Self::Main(_)
+            | Self::Fork
+            | Self::Background(BackgroundPlace::Forked(_) | BackgroundPlace::Isolated(_)) => Err(
                 "Error: `compact_session` works only in the session of a persistent routine. go on without it.",
             ),
         }
     }
 
-    fn follow(self) -> Follow {
+    fn chain_position(self) -> ChainPosition {
         match self {
-            Self::Main(follow) | Self::Background(Aside::Forked(follow) | Aside::Isolated(follow)) => follow,
-            Self::Fork | Self::Background(Aside::Persistent) => Follow::Alone,
+            Self::Main(follow)
+            | Self::Background(BackgroundPlace::Forked(follow) | BackgroundPlace::Isolated(follow)) => follow,
+            Self::Fork | Self::Background(BackgroundPlace::Persistent) => ChainPosition::NotInChain,
         }
     }
 }
@@ -196,11 +199,11 @@ impl Place {
 mod tests {
     use super::*;
 
-    const CHECK: Follow = Follow::Check { depth: 1, max: 3 };
-    const LAST: Follow = Follow::Check { depth: 3, max: 3 };
+    const CHECK: ChainPosition = ChainPosition::Check { depth: 1, max: 3 };
+    const LAST: ChainPosition = ChainPosition::Check { depth: 3, max: 3 };
 
-    fn check(tool: PlacedTool, place: Place, expected: &str) {
-        let told = place.admits(tool).err().unwrap_or("yes");
+    fn check(tool: ContextToolKind, place: Place, expected: &str) {
+        let told = place.check_tool(tool).err().unwrap_or("yes");
         match expected {
             "yes" => assert_eq!(told, "yes", "{tool:?} in {place:?}"),
             words => {
@@ -211,14 +214,14 @@ mod tests {
 
     /// TL-2, TL-4, TL-7, TL-9, TL-10, TL-12, TL-14, TL-15, RP-22, CH-9: Every tool in every place.
     #[test]
-    fn a_tool_works_in_its_place_and_says_so_elsewhere() {
+    fn tool_works_only_in_its_places() {
         let places = [
-            Place::Main(Follow::Alone),
+            Place::Main(ChainPosition::NotInChain),
             Place::Main(CHECK),
             Place::Fork,
-            Place::Background(Aside::Forked(Follow::Alone)),
-            Place::Background(Aside::Isolated(CHECK)),
-            Place::Background(Aside::Persistent),
+            Place::Background(BackgroundPlace::Forked(ChainPosition::NotInChain)),
+            Place::Background(BackgroundPlace::Isolated(CHECK)),
+            Place::Background(BackgroundPlace::Persistent),
         ];
         let aside = "only available in background forks";
         let chainless = "no active reminder context";
@@ -226,21 +229,21 @@ mod tests {
         let outside = "not in an interactive fork";
         let inside = "already in an interactive fork";
         let routine = "persistent routine";
-        let table: [(PlacedTool, [&str; 6]); 8] = [
-            (PlacedTool::Embed, ["yes", "yes", "yes", "yes", "yes", "yes"]),
-            (PlacedTool::Ping, [aside, aside, aside, "yes", "yes", "yes"]),
-            (PlacedTool::FollowUp, [chainless, "yes", chainless, chainless, "yes", chainless]),
-            (PlacedTool::Save, [outside, outside, "yes", unattended, unattended, unattended]),
+        let table: [(ContextToolKind, [&str; 6]); 8] = [
+            (ContextToolKind::Embed, ["yes", "yes", "yes", "yes", "yes", "yes"]),
+            (ContextToolKind::Ping, [aside, aside, aside, "yes", "yes", "yes"]),
+            (ContextToolKind::FollowUp, [chainless, "yes", chainless, chainless, "yes", chainless]),
+            (ContextToolKind::Save, [outside, outside, "yes", unattended, unattended, unattended]),
             (
-                PlacedTool::Report,
+                ContextToolKind::Report,
                 ["not in a forked session", "not in a forked session", "yes", "yes", "yes", "yes"],
             ),
-            (PlacedTool::EnterFork, ["yes", "yes", inside, unattended, unattended, unattended]),
+            (ContextToolKind::EnterFork, ["yes", "yes", inside, unattended, unattended, unattended]),
             (
-                PlacedTool::ExitFork,
+                ContextToolKind::ExitFork,
                 [outside, outside, "yes", "by themselves", "by themselves", "by themselves"],
             ),
-            (PlacedTool::Compact, [routine, routine, routine, routine, routine, "yes"]),
+            (ContextToolKind::Compact, [routine, routine, routine, routine, routine, "yes"]),
         ];
         for (tool, row) in table {
             for (place, expected) in places.into_iter().zip(row) {
@@ -251,17 +254,17 @@ mod tests {
 
     /// TL-9, CH-9: The last check of a chain cannot be followed up.
     #[test]
-    fn a_chain_ends_where_it_said_it_would() {
-        check(PlacedTool::FollowUp, Place::Background(Aside::Forked(LAST)), "limit reached");
-        check(PlacedTool::FollowUp, Place::Main(LAST), "limit reached");
-        check(PlacedTool::Save, Place::Background(Aside::Forked(LAST)), "report_updates");
+    fn last_check_cannot_be_followed_up() {
+        check(ContextToolKind::FollowUp, Place::Background(BackgroundPlace::Forked(LAST)), "limit reached");
+        check(ContextToolKind::FollowUp, Place::Main(LAST), "limit reached");
+        check(ContextToolKind::Save, Place::Background(BackgroundPlace::Forked(LAST)), "report_updates");
     }
 
     #[test]
-    fn a_tool_is_known_by_its_name() {
-        for tool in PlacedTool::ALL {
-            assert_eq!(PlacedTool::named(tool.name()), Some(tool));
+    fn tool_is_found_by_name() {
+        for tool in ContextToolKind::ALL {
+            assert_eq!(ContextToolKind::from_name(tool.name()), Some(tool));
         }
-        assert_eq!(PlacedTool::named("inbox_add"), None);
+        assert_eq!(ContextToolKind::from_name("inbox_add"), None);
     }
 }

@@ -4,21 +4,21 @@
 //! the model. Its text is as untrusted as any other text of the model, so it is reduced to one short line here, and each
 //! surface escapes that line for its own markup.
 
-use crate::hidden::is_hidden;
+use crate::hidden_chars::is_hidden;
 
 /// The most characters of a note that are shown.
-pub const MOST_CHARS: usize = 240;
+pub const MAX_NOTE_CHARS: usize = 240;
 /// The most bytes of a note that are kept. White space and hidden characters count here and are not shown.
-const MOST_BYTES: usize = 8 * 1024;
+const MAX_NOTE_BYTES: usize = 8 * 1024;
 
 /// The current note of a turn, joined from the pieces in which it arrives.
 #[derive(Clone, Debug, Default)]
-pub struct Note {
+pub struct ProgressNote {
     received: String,
     line: String,
 }
 
-impl Note {
+impl ProgressNote {
     /// Adds a piece of text; an empty piece starts a new note. Returns the line to show if it
     /// changed. The line of the previous note stays until the new one has text.
     pub fn add(&mut self, text: &str) -> Option<&str> {
@@ -26,7 +26,7 @@ impl Note {
             self.received.clear();
             return None;
         }
-        let room = MOST_BYTES.saturating_sub(self.received.len());
+        let room = MAX_NOTE_BYTES.saturating_sub(self.received.len());
         self.received.extend(text.chars().take(room));
         let line = one_line(&self.received);
         if line.is_empty() || line == self.line {
@@ -46,7 +46,7 @@ fn one_line(text: &str) -> String {
         let visible = word.chars().filter(|c| !is_hidden(*c));
         let mut space = count > 0;
         for c in visible {
-            if count + usize::from(space) >= MOST_CHARS {
+            if count + usize::from(space) >= MAX_NOTE_CHARS {
                 line.push('…');
                 return line;
             }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn pieces_append_and_an_empty_piece_starts_a_new_note() {
-        let mut note = Note::default();
+        let mut note = ProgressNote::default();
         assert_eq!(note.add("Checking "), Some("Checking"));
         assert_eq!(note.add("the calendar."), Some("Checking the calendar."));
         assert_eq!(note.add(""), None);
@@ -77,13 +77,13 @@ mod tests {
 
     #[test]
     fn a_note_is_one_short_line_without_control_and_hidden_characters() {
-        let mut note = Note::default();
+        let mut note = ProgressNote::default();
         assert_eq!(note.add("a\n\n# b\t\u{1b}[31mc\u{202e}d\r\u{0}"), Some("a # b [31mcd"));
-        let mut long = Note::default();
+        let mut long = ProgressNote::default();
         let shown = long.add(&"word ".repeat(100_000)).unwrap_or_default().to_owned();
-        assert!((MOST_CHARS - 10..=MOST_CHARS + 1).contains(&shown.chars().count()), "{shown}");
+        assert!((MAX_NOTE_CHARS - 10..=MAX_NOTE_CHARS + 1).contains(&shown.chars().count()), "{shown}");
         assert!(shown.ends_with('…'));
         assert_eq!(long.add("more"), None, "the rest of a long note changes nothing");
-        assert!(long.received.len() <= MOST_BYTES);
+        assert!(long.received.len() <= MAX_NOTE_BYTES);
     }
 }

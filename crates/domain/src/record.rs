@@ -11,38 +11,38 @@ use crate::assistant::{ItemOrigin, OwnItem, PlanOrigin, Replanned};
 use crate::attention::AttentionChange;
 use crate::card::Card;
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
-use crate::cost::{Source, Spent};
+use crate::cost::{CostSource, LedgerEntry};
 use crate::delivery::DeliveryChange;
-use crate::fork::{Entering, Fork};
-use crate::inbox::{Kept, KeptId};
+use crate::fork::{Fork, ForkRequest};
+use crate::inbox::{InboxItem, InboxItemId};
 use crate::label::Label;
 use crate::occurrence::Occurrence;
+use crate::outbox::{OutboxChange, OutboxKey};
+use crate::pending_update::{PendingUpdate, UpdateId};
 use crate::permission::Decision;
 use crate::ping_budget::PingBudget;
-use crate::post::{PostChange, PostKey};
-use crate::report::{Report, ReportId};
-use crate::run::{Doings, Kind, Run};
-use crate::schedule::{Accounted, ItemId, Rest, What};
-use crate::sent::{Inquiry, InquiryId, Origin, SentId};
+use crate::run::{Run, RunMode, RunProgress};
+use crate::schedule::{ItemId, JobSpec, PauseState, Watermark};
+use crate::sent_messages::{MessageOrigin, SentId, StoredPrompt, StoredPromptId};
 use crate::settings::{Setting, Settings};
-use crate::turn::{Ending, TurnId};
+use crate::turn::{TurnEnding, TurnId};
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// An entry was appended, and the branch moved to it.
-    Said(Branch, Entry),
+    EntryAppended(Branch, Entry),
     /// A branch moved for another reason.
-    Moved(Move),
+    BranchMoved(Move),
     Message(MessageChange),
     Turn(TurnChange),
     /// A pending update changed.
-    Report(ReportChange),
+    Update(UpdateChange),
     /// A fork or a background run changed.
     Fork(ForkChange),
     Approval(ApprovalChange),
     /// A model was called.
-    Spent(Spent),
+    CallSpent(LedgerEntry),
     /// A small state file changed.
     State(StateChange),
     Plan(PlanChange),
@@ -55,14 +55,14 @@ pub enum Record {
 #[derive(Clone, Debug, PartialEq)]
 pub enum StateChange {
     /// The user changed this setting, to its value in these settings.
-    Set(Setting, Box<Settings>, Timestamp),
-    Pings(PingBudget),
-    Charged(Charge),
+    SettingChanged(Setting, Box<Settings>, Timestamp),
+    PingBudget(PingBudget),
+    PingCharged(PingCharge),
 }
 
 /// The charge for a message of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Charge {
+pub struct PingCharge {
     /// The entry with the message.
     pub entry: EntryId,
     /// The available pings before.
@@ -75,29 +75,29 @@ pub struct Charge {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanChange {
     /// All times of this plan up to the watermark are handled.
-    Accounted(Source, Accounted),
+    Watermark(CostSource, Watermark),
     /// The plan was removed.
-    Forgotten(Source),
+    Forgotten(CostSource),
     /// The state of one occurrence.
-    Occurred(Occurrence),
+    Occurrence(Occurrence),
     /// The head of this routine's session; `None` if it has none.
-    Session(ItemId, Option<Stand>),
+    SessionHead(ItemId, Option<SessionHead>),
     /// A job file must be changed.
-    File(FileWork),
+    JobFile(JobFileEdit),
     /// All routines were paused or resumed.
-    Rest(Rest),
+    AllPaused(PauseState),
     /// The changes that can be undone; the newest is last.
-    Changes(Arc<Vec<Replanned>>),
+    UndoLog(Arc<Vec<Replanned>>),
     Delivery(DeliveryChange),
     /// The origin of a job's prompt.
-    Written(Source, PlanOrigin, Timestamp),
+    PromptOrigin(CostSource, PlanOrigin, Timestamp),
     /// This is known of the words of an item; nothing, if they were written anew.
     Marked(OwnItem, Option<ItemOrigin>),
 }
 
 /// The head of a persistent routine's session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stand {
+pub struct SessionHead {
     pub session: SessionId,
     pub entry: EntryId,
     /// The joined label of all entries on the path.
@@ -106,23 +106,23 @@ pub struct Stand {
 
 /// A change of a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileWork {
+pub enum JobFileEdit {
     /// Creates or replaces the file.
-    Write(Box<What>),
+    Write(Box<JobSpec>),
     /// Removes the file unless it was changed since.
-    Remove(Removal),
+    Remove(JobFileRemoval),
     /// Sets or removes one key; the rest of the file stays as the user wrote it.
-    Set(Source, &'static str, Option<String>),
+    SetKey(CostSource, &'static str, Option<String>),
 }
 
 /// The removal of a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Removal {
-    pub source: Source,
+pub struct JobFileRemoval {
+    pub source: CostSource,
     /// The last known path, such as `reminders/tea.md`; the file may have been renamed since.
     pub file: String,
     /// The last known content; empty to remove the file whatever its content.
-    pub was: String,
+    pub old_content: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -133,40 +133,40 @@ pub enum MessageChange {
     /// It will not be answered, because its fork has ended.
     Dropped(MessageId),
     Sent(SentChange),
-    Post(PostChange),
+    Outbox(OutboxChange),
     /// The state of a reminder's card, and the key of its message.
-    Card(Card, PostKey),
+    Card(Card, OutboxKey),
     Attention(AttentionChange),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum TurnChange {
-    Opened(Opened),
-    Closed(Closed),
+    Opened(TurnOpened),
+    Closed(TurnClosed),
     /// It is blocked by an outage or a bad key, which is not counted as a failure.
-    Held(TurnId),
+    Blocked(TurnId),
     /// One of its calls was decided.
-    Decided(TurnId, Decision, Timestamp),
+    CallDecided(TurnId, Decision, Timestamp),
 }
 
 /// A change of a pending update.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReportChange {
+pub enum UpdateChange {
     /// It was left for main.
-    Left(Report),
+    Left(PendingUpdate),
     /// Main has read these.
-    Read(Reading),
+    Read(UpdatesRead),
     /// These are pending again, because the entry that read them was undone.
-    Unread(Vec<ReportId>),
+    Unread(Vec<UpdateId>),
 }
 
 /// Pending updates that main read at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct UpdatesRead {
     /// The quoted updates.
-    pub quoted: Vec<ReportId>,
+    pub quoted: Vec<UpdateId>,
     /// The updates that were only counted.
-    pub counted: Vec<ReportId>,
+    pub counted: Vec<UpdateId>,
     /// The entry that contains them; `None` if main took them over from a fork that had read them.
     pub entry: Option<EntryId>,
 }
@@ -175,48 +175,48 @@ pub struct Reading {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForkChange {
     /// A fork was requested and begins after the current answer; `None` cancels the request.
-    Wanted(Option<Entering>),
+    Requested(Option<ForkRequest>),
     /// The state of the open fork.
     Open(Fork),
     Ended(Branch),
-    Running(Run),
+    RunStarted(Run),
     /// The progress of a run.
-    Doing(Branch, Box<Doings>),
+    RunProgress(Branch, Box<RunProgress>),
     /// A run ended.
-    Ran(Branch),
+    RunEnded(Branch),
 }
 
 /// A change of messages that were sent to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SentChange {
-    Showed(Showed),
+    RunShowed(ShownMessage),
     /// The origins of these messages, from a run that ended or from another program. The time is
     /// that of the change.
-    Kept(Vec<Origin>, Timestamp),
+    OriginsKept(Vec<MessageOrigin>, Timestamp),
     /// Origins that were older than seven days at this time were removed.
     Pruned(Timestamp),
     /// Another program removed the origins of these messages.
     Removed(Vec<SentId>),
     /// A prompt of a button was stored.
-    Asks(Inquiry),
+    ButtonRegistered(StoredPrompt),
     /// A button was pressed and cannot be pressed again.
-    Asked(InquiryId),
+    ButtonUsed(StoredPromptId),
     /// The user hid this message.
-    PutAway(SentId),
+    MessageHidden(SentId),
 }
 
 /// A message that a run showed to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Showed {
+pub struct ShownMessage {
     pub branch: Branch,
-    pub source: Source,
+    pub source: CostSource,
     pub entry: EntryId,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InboxChange {
-    Kept(Kept),
-    Removed(KeptId, Timestamp),
+    Added(InboxItem),
+    Removed(InboxItemId, Timestamp),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -230,37 +230,37 @@ pub struct Message {
     /// The surface that sent it.
     pub surface: SurfaceName,
     /// The branch that receives it.
-    pub to: Address,
+    pub address: Address,
     pub text: String,
     pub images: Vec<Image>,
     /// Its id on the surface, if that may deliver messages twice.
-    pub mark: Option<Mark>,
+    pub external_id: Option<ExternalMessageId>,
     /// The label of its text, if the program put outside text into it.
     pub label: Label,
 }
 
 /// The id of a message on another surface. A known id is not received again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Mark(pub u64);
+pub struct ExternalMessageId(pub u64);
 
 /// The destination of a message. It is resolved when the message is taken from the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// The branch where the user is.
-    Here,
+    UserBranch,
     Branch(Branch),
     /// The branch of the message that it replies to, or the user's branch with a quotation.
     Reply(ReplyTo),
     /// The branch of the message whose button was pressed, or the user's branch.
-    Button(SentId, InquiryId),
+    Button(SentId, StoredPromptId),
 }
 
 /// A reply to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplyTo {
-    pub to: SentId,
+    pub sent_id: SentId,
     /// The quoted text.
-    pub words: String,
+    pub quote: String,
 }
 
 /// The surface of a message.
@@ -270,13 +270,13 @@ pub enum SurfaceName {
     Page,
     Discord,
     /// The program itself.
-    House,
+    Internal,
 }
 
 impl SurfaceName {
     /// Parses a stored name; unknown names mean the terminal.
-    pub fn named(name: &str) -> Self {
-        [Self::Page, Self::Discord, Self::House]
+    pub fn from_name(name: &str) -> Self {
+        [Self::Page, Self::Discord, Self::Internal]
             .into_iter()
             .find(|surface| surface.as_str() == name)
             .unwrap_or(Self::Terminal)
@@ -288,25 +288,25 @@ impl SurfaceName {
             Self::Terminal => "terminal",
             Self::Page => "page",
             Self::Discord => "discord",
-            Self::House => "house",
+            Self::Internal => "house",
         }
     }
 }
 
 /// The start of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
+pub struct TurnOpened {
     pub turn: TurnId,
     pub branch: Branch,
-    pub answers: MessageId,
+    pub message: MessageId,
     pub at: Timestamp,
 }
 
 /// The end of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Closed {
+pub struct TurnClosed {
     pub turn: TurnId,
-    pub ending: Ending,
+    pub ending: TurnEnding,
     pub usage: Usage,
     pub at: Timestamp,
 }
@@ -331,11 +331,11 @@ pub enum SessionChange {
         from: Option<SessionId>,
         at: Timestamp,
     },
-    Ran {
+    RunEnded {
         run: SessionId,
         /// The id of main at the start, if it began there.
         from: Option<SessionId>,
-        kind: Kind,
+        mode: RunMode,
         at: Timestamp,
     },
 }

@@ -5,25 +5,25 @@
 
 use jiff::Timestamp;
 
-use crate::assistant::Spot;
-use crate::context::Reader;
+use crate::assistant::Position;
+use crate::context::UpdateReader;
+use crate::context_tool::Urgency;
 use crate::conversation::{Branch, EntryId, SessionId};
-use crate::cost::Source;
-use crate::place::Aside;
-use crate::schedule::{Prompt, Reporting, Terms};
-use crate::sent::{End, Origin, SentId};
+use crate::cost::CostSource;
+use crate::place::BackgroundPlace;
+use crate::schedule::{Prompt, ReportMode, RunOptions};
+use crate::sent_messages::{MessageOrigin, RunEnd, SentId};
 use crate::turn::TurnId;
-use crate::wish::Urgency;
 
 /// A job to start now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Its source, which identifies it, such as `routine:mail`.
-    pub source: Source,
+    pub source: CostSource,
     /// The name that the user sees.
     pub name: String,
-    pub aside: Aside,
-    pub terms: Terms,
+    pub place: BackgroundPlace,
+    pub terms: RunOptions,
     pub prompt: Prompt,
 }
 
@@ -31,48 +31,48 @@ pub struct Job {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub branch: Branch,
-    pub source: Source,
+    pub source: CostSource,
     /// The name that the user sees.
     pub name: String,
     /// The due time; `None` if it was not started by a clock.
     pub due: Option<Timestamp>,
-    pub aside: Aside,
-    pub terms: Terms,
+    pub place: BackgroundPlace,
+    pub terms: RunOptions,
     /// The entry of main at which it began; `None` if it has no history of main.
     pub root: Option<EntryId>,
     /// The session of main at the start, if it began there.
     pub parent: Option<SessionId>,
     /// The messages that it showed to the user.
-    pub sent: Vec<SentId>,
-    pub doings: Doings,
+    pub sent_messages: Vec<SentId>,
+    pub progress: RunProgress,
 }
 
 /// BF-30: The progress of a run, and the user's activity at its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Doings {
+pub struct RunProgress {
     /// The activity of the user at the start.
-    pub busy: Busy,
+    pub user_activity: UserActivity,
     /// Allowed pings that are not shown yet. Lost in a crash.
-    pub asked: Vec<Urgency>,
+    pub pending_pings: Vec<Urgency>,
     /// The pings that it has sent.
     pub pings: Vec<Urgency>,
     /// True if it has pinged the user and not reported to main since.
-    pub untold: bool,
+    pub unreported: bool,
     /// The number of its reports to main.
-    pub reports: u32,
+    pub report_count: u32,
     /// The number of times that its end was refused because of a missing report.
-    pub refusals: u32,
+    pub stop_refusals: u32,
     /// Whether it was asked to rephrase a ping. Lost in a crash.
     pub wording: Wording,
     /// The call that waits for its result, if any. Lost in a crash.
-    pub asker: Option<Asker>,
+    pub requester: Option<Requester>,
     /// RP-24: The instructions for the compaction of its session after its end, if requested.
-    pub compact: Option<String>,
+    pub compaction_instructions: Option<String>,
 }
 
 /// The call that waits for the result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asker {
+pub struct Requester {
     pub turn: TurnId,
     /// The id of the call.
     pub call: String,
@@ -82,25 +82,25 @@ pub struct Asker {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wording {
     #[default]
-    AsItLikes,
+    Unchecked,
     /// It was asked once: the next text is sent unchanged.
-    AskedOnce,
+    RephraseRequested,
 }
 
 /// MC-19: The activity of the user at the start of a run. It stays unchanged during the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Busy {
+pub enum UserActivity {
     #[default]
-    No,
+    Idle,
     Talking,
 }
 
 /// BF-28: How often the end of a run is refused at most.
-pub const REFUSALS: u32 = 3;
+pub const MAX_STOP_REFUSALS: u32 = 3;
 
 /// The history of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RunMode {
     Forked,
     /// Only its prompt.
     Isolated,
@@ -108,13 +108,13 @@ pub enum Kind {
     Persistent,
 }
 
-impl Kind {
+impl RunMode {
     /// Returns the mode of a run in this place.
-    pub fn of(aside: Aside) -> Self {
+    pub fn of(aside: BackgroundPlace) -> Self {
         match aside {
-            Aside::Forked(_) => Self::Forked,
-            Aside::Isolated(_) => Self::Isolated,
-            Aside::Persistent => Self::Persistent,
+            BackgroundPlace::Forked(_) => Self::Forked,
+            BackgroundPlace::Isolated(_) => Self::Isolated,
+            BackgroundPlace::Persistent => Self::Persistent,
         }
     }
 
@@ -128,47 +128,52 @@ impl Kind {
     }
 
     /// Parses a stored word.
-    pub fn named(word: &str) -> Option<Self> {
+    pub fn from_name(word: &str) -> Option<Self> {
         [Self::Forked, Self::Isolated, Self::Persistent].into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
 impl Run {
     /// PU-8: Returns how it reads pending updates.
-    pub fn reader(&self) -> Reader {
-        match Kind::of(self.aside) {
-            Kind::Forked => Reader::Fork,
-            Kind::Isolated | Kind::Persistent => Reader::Nobody,
+    pub fn update_reader(&self) -> UpdateReader {
+        match RunMode::of(self.place) {
+            RunMode::Forked => UpdateReader::Fork,
+            RunMode::Isolated | RunMode::Persistent => UpdateReader::Run,
         }
     }
 
     /// BF-26: Returns whether it may end now.
     pub fn may_stop(&self) -> bool {
-        match self.terms.voice.reporting {
-            Reporting::Always => self.doings.reports > 0,
-            Reporting::OnPing => !self.doings.untold,
-            Reporting::Freely | Reporting::Blocked => true,
+        match self.terms.report_policy.reporting {
+            ReportMode::Always => self.progress.report_count > 0,
+            ReportMode::OnPing => !self.progress.unreported,
+            ReportMode::Freely | ReportMode::Blocked => true,
         }
     }
 
     /// MT-1: Adds a message that was shown.
-    pub fn track(&mut self, sent: SentId) {
-        if !self.sent.contains(&sent) {
-            self.sent.push(sent);
+    pub fn add_sent_message(&mut self, sent: SentId) {
+        if !self.sent_messages.contains(&sent) {
+            self.sent_messages.push(sent);
         }
     }
 
     /// MT-1, MT-3: Returns the origins of all messages that it showed, when it ended at `entry`
     /// under `session`.
-    pub fn flush(&self, session: &SessionId, Spot { entry, label }: Spot, at: Timestamp) -> Vec<Origin> {
-        let end = End { source: self.source.clone(), root: self.root, entry, label };
-        let origin = |id: &SentId| Origin {
+    pub fn message_origins(
+        &self,
+        session: &SessionId,
+        Position { entry, label }: Position,
+        at: Timestamp,
+    ) -> Vec<MessageOrigin> {
+        let end = RunEnd { source: self.source.clone(), root: self.root, entry, label };
+        let origin = |id: &SentId| MessageOrigin {
             id: *id,
             session: session.clone(),
             parent: self.parent.clone(),
             at,
             end: Some(end.clone()),
         };
-        self.sent.iter().map(origin).collect()
+        self.sent_messages.iter().map(origin).collect()
     }
 }

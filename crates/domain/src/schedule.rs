@@ -4,60 +4,64 @@
 //! not contradict each other. The journal defines their file format.
 
 mod agenda;
-mod ahead;
 mod allowance;
-mod asking;
-mod charter;
 mod cron;
-mod forward;
+mod firing_policy;
+mod first_step;
+mod forward_schedule;
+mod future_times;
 mod item_id;
-mod manner;
+mod job_target;
 mod moment;
-mod planned;
+mod planned_job;
 mod prompt;
+mod recurrence;
 mod reminder;
-mod rhythm;
+mod report_policy;
+mod requested_permissions;
 mod routine;
+mod run_options;
 mod skill;
 mod slug;
-mod step;
 pub mod template;
-mod terms;
-mod voice;
 mod webhook;
 
-pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan, SET_BACK, once};
-pub use allowance::{allowance, as_told, declares_nothing};
-pub use charter::{Charter, Knowing, Standing, Unused};
+pub use agenda::{
+    Agenda, Due, Lateness, MAX_CLOCK_SETBACK, MAX_COUNTED_MISSES, Missed, Plan, Watermark, one_time_rule,
+};
+pub use allowance::{advertised_tools, allowed_tools, has_only_base_tools};
 pub use cron::Cron;
-pub use forward::{Candidate, FAR, GRACE, Role, Tag, Upcoming, forward};
+pub use firing_policy::{FiringPolicy, MissedPolicy, OverlapPolicy, PauseState};
+pub use first_step::{first_step, generic_step, without_step};
+pub use forward_schedule::{
+    CandidateRole, MAX_LOOKAHEAD, RECENT_WINDOW, ScheduleCandidate, Tag, UpcomingFire, forward_schedule,
+};
 pub use item_id::ItemId;
-pub use manner::{IfMissed, Manner, Overlap, Rest};
+pub use job_target::{IgnoredOptions, InitialContext, JobTarget, Placement};
 pub use moment::Moment;
-pub(crate) use planned::begins_words;
-pub use planned::{FileNews, Planned, What};
+pub(crate) use planned_job::begins_words;
+pub use planned_job::{JobFileChange, JobSpec, PlannedJob};
 pub use prompt::Prompt;
+pub use recurrence::{MonthDay, Recurrence, RecurrenceRule, Zone};
 pub use reminder::{Chain, Reminder};
-pub use rhythm::{Beat, MonthDay, Rhythm, Zone};
+pub use report_policy::{PingPermission, ReportMode, ReportPolicy};
 pub use routine::Routine;
+pub use run_options::{ModelName, RunOptions, ThinkingOverride, ToolRule};
 pub use skill::{SkillSpec, SkillTools};
 pub use slug::slug;
-pub use step::{any_step, first_step, without_step};
-pub use terms::{ModelName, Terms, Thinking, ToolRule};
-pub use voice::{Pings, Reporting, Voice};
-pub use webhook::{BYTES, Entrance, MOST_BYTES, Proof, WebhookSpec};
+pub use webhook::{DEFAULT_MAX_BYTES, MAX_BYTES_LIMIT, WebhookAuth, WebhookIntake, WebhookSpec};
 
 /// An invalid field: its name, the problem, and a valid alternative.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}`: {reason}")]
-pub struct Invalid {
+pub struct InvalidField {
     /// The field name as written in files.
     pub field: &'static str,
     /// The problem and a valid alternative.
     pub reason: String,
 }
 
-impl Invalid {
+impl InvalidField {
     pub fn new(field: &'static str, reason: impl Into<String>) -> Self {
         Self { field, reason: reason.into() }
     }

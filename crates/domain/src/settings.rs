@@ -1,16 +1,16 @@
 //! Settings that the user can change while the program runs, and their defaults.
 
-mod calm;
 mod daily_limit;
+mod display;
+mod notifications;
 mod setting;
-mod telling;
 
-pub use calm::CalmSetting;
 pub use daily_limit::DailyLimit;
-pub use setting::{BadSetting, Given, Setting, Wait};
-pub use telling::Usual;
+pub use display::SettingDefaults;
+pub use notifications::NotificationSetting;
+pub use setting::{InvalidSetting, Setting, SettingValue, TimeoutSetting};
 
-use crate::attention::Calm;
+use crate::attention::NotificationSettings;
 use crate::effort::Effort;
 use crate::permission::Mode;
 use crate::phrase::Habits;
@@ -19,14 +19,14 @@ use crate::thinking::Thinking;
 /// RC-2: All settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    pub models: Models,
-    pub thinking: Thoughts,
-    pub effort: Efforts,
+    pub models: ModelSettings,
+    pub thinking: ThinkingSettings,
+    pub effort: EffortSettings,
     pub timeouts: Timeouts,
     /// The permission mode.
     pub permission_mode: Mode,
-    pub updates: Updates,
-    pub calm: Calm,
+    pub updates: UpdateSettings,
+    pub notifications: NotificationSettings,
     /// The daily limit of unattended work.
     pub daily_limit: DailyLimit,
     /// The name of the user; `None` means the guessed name.
@@ -36,13 +36,13 @@ pub struct Settings {
 impl Settings {
     /// Returns the hours of the user's words for times of day, which are outside of quiet hours.
     pub fn habits(&self) -> Habits {
-        self.calm.quiet.habits()
+        self.notifications.quiet_hours.habits()
     }
 }
 
 /// The chosen models by name; `None` means the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Models {
+pub struct ModelSettings {
     /// In the main conversation.
     pub main: Option<String>,
     /// In forks; `None` means the model of main.
@@ -54,7 +54,7 @@ pub struct Models {
 /// A fork thinks like main by default. Anthropic's cache depends on the thinking mode, so a fork
 /// with another mode pays for the whole conversation again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Thoughts {
+pub struct ThinkingSettings {
     /// In the main conversation.
     pub main: Option<Thinking>,
     /// In forks; `None` means the mode of main.
@@ -66,7 +66,7 @@ pub struct Thoughts {
 /// Background runs use the effort of main by default. Anthropic's cache depends on effort and
 /// thinking mode, so a fork of main with another effort pays for the whole conversation again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Efforts {
+pub struct EffortSettings {
     /// In main and in forks; `None` means that it follows from the thinking mode.
     pub main: Option<Effort>,
     /// In background runs; `None` means the effort of main.
@@ -89,7 +89,7 @@ impl Default for Timeouts {
 
 /// Automatic updates of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Updates {
+pub struct UpdateSettings {
     pub automatic: bool,
     /// The interval between checks in minutes.
     pub interval_minutes: u32,
@@ -97,7 +97,7 @@ pub struct Updates {
     pub hour: u32,
 }
 
-impl Default for Updates {
+impl Default for UpdateSettings {
     fn default() -> Self {
         Self { automatic: false, interval_minutes: 60, hour: 6 }
     }

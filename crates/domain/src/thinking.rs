@@ -21,11 +21,11 @@ pub enum Thinking {
 /// The error for an unknown thinking mode. The user must act.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no way to think. use `auto`, `off`, `adaptive`, or a number of tokens such as 8000")]
-pub struct BadThinking(String);
+pub struct InvalidThinking(String);
 
 impl Thinking {
     /// Returns the displayed text: `auto`, `off`, `adaptive`, `8k budget`.
-    pub fn shown(self) -> String {
+    pub fn display_text(self) -> String {
         match self {
             Self::Budget(tokens) => format!("{}k budget", tokens.get() / 1000),
             Self::Auto | Self::Off | Self::Adaptive => self.to_string(),
@@ -46,20 +46,20 @@ impl fmt::Display for Thinking {
 }
 
 impl FromStr for Thinking {
-    type Err = BadThinking;
+    type Err = InvalidThinking;
 
-    fn from_str(text: &str) -> Result<Self, BadThinking> {
+    fn from_str(text: &str) -> Result<Self, InvalidThinking> {
         match text {
             "auto" => Ok(Self::Auto),
             "off" => Ok(Self::Off),
             "adaptive" => Ok(Self::Adaptive),
-            _ => tokens(text).map(Self::Budget).ok_or_else(|| BadThinking(text.to_owned())),
+            _ => parse_tokens(text).map(Self::Budget).ok_or_else(|| InvalidThinking(text.to_owned())),
         }
     }
 }
 
 /// Parses a number of tokens such as `8000`, or the displayed `8k budget`.
-fn tokens(text: &str) -> Option<NonZeroU32> {
+fn parse_tokens(text: &str) -> Option<NonZeroU32> {
     let text = text.strip_suffix(" budget").unwrap_or(text);
     let (digits, times) = text.strip_suffix('k').map_or((text, 1), |thousands| (thousands, 1000));
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -73,10 +73,10 @@ mod tests {
 
     /// EN-7, RC-4, SL-9: Three words and a number are valid; the error names the valid values.
     #[test]
-    fn a_way_to_think_is_read_or_refused_in_words() {
+    fn thinking_modes_are_parsed_or_refused() {
         let check = |text: &str, shown: &str, kept: &str| {
             let read: Thinking = text.parse().unwrap();
-            assert_eq!((read.shown().as_str(), read.to_string().as_str()), (shown, kept), "{text}");
+            assert_eq!((read.display_text().as_str(), read.to_string().as_str()), (shown, kept), "{text}");
         };
         check("auto", "auto", "auto");
         check("off", "off", "off");

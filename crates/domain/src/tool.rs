@@ -6,8 +6,8 @@ pub mod pattern;
 
 use std::borrow::Cow;
 
-pub use caption::{Caption, unmarked};
-pub use kind::{ServerKind, ServerKinds};
+pub use caption::{Caption, escape_markdown};
+pub use kind::{ServerToolKind, ServerToolKinds};
 
 use crate::conversation::Json;
 use crate::embed::Embed;
@@ -20,12 +20,12 @@ pub struct ToolSpec {
     pub description: Cow<'static, str>,
     /// The JSON Schema of its input.
     pub schema: &'static str,
-    pub class: Class,
+    pub class: ToolClass,
 }
 
 /// The kind of effect of a tool. The permissions of a call follow from it and from the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum ToolClass {
     /// It only asks the assistant, which checks the request.
     Own,
     /// It stores a note of the user.
@@ -74,7 +74,7 @@ pub struct ToolResult {
 pub enum Outcome {
     Done,
     /// It succeeded, and this is shown to the user.
-    Shown(Showing),
+    Shown(ShownContent),
     /// It failed, or its outcome is unknown; the text says which.
     Failed,
     /// It was not run, because it was not allowed.
@@ -83,16 +83,16 @@ pub enum Outcome {
 
 /// Content that a tool shows to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Showing {
-    Words(String),
+pub enum ShownContent {
+    Text(String),
     Embed(Embed),
 }
 
-impl Showing {
+impl ShownContent {
     /// Returns the content as plain text.
-    pub fn in_words(&self) -> String {
+    pub fn to_text(&self) -> String {
         match self {
-            Self::Words(words) => words.clone(),
+            Self::Text(words) => words.clone(),
             Self::Embed(embed) => {
                 let facts = embed.fields.iter().map(|field| format!("{}: {}", field.name, field.value));
                 let parts = [embed.title.clone(), embed.description.clone()].into_iter().chain(facts);

@@ -2,53 +2,57 @@
 //!
 //! Archive look-ups do not go through the event loop, so they neither wait for it nor delay it.
 
-use domain::assistant::{Answer, Event, Question, Request};
-use domain::command::{self, Command, Look};
-use domain::cost::{Limit, Report};
+use domain::assistant::{Answer, Event, Query, Request};
+use domain::command::{self, Command, JournalQuery};
+use domain::cost::{BudgetLimit, CostReport};
 use domain::record::SurfaceName;
 use jiff::Zoned;
 
-use crate::desk::Desk;
-use crate::ports::{Archive, Unreadable};
+use crate::handle::AssistantHandle;
+use crate::ports::{Archive, ReadError};
 
 /// Executes the command `text` given on `surface`.
-pub async fn obey(
+pub async fn execute(
     (surface, text): (SurfaceName, &str),
-    desk: &Desk,
+    assistant: &AssistantHandle,
     archive: &dyn Archive,
     now: Zoned,
 ) -> Answer {
-    match command::read_on(surface, text) {
-        Ok(Command::Ask(request)) => {
-            desk.tell(Event::Seen(surface)).await;
-            desk.ask(request).await
+    match command::parse_on(surface, text) {
+        Ok(Command::Request(request)) => {
+            assistant.send_event(Event::UserSeen(surface)).await;
+            assistant.ask(request).await
         }
-        Ok(Command::Look(look)) => look_up(look, desk, archive, now).await.map_or_else(
-            |Unreadable(why)| Answer::Refused(format!("i can't read that: {why}")),
-            Answer::Told,
-        ),
-        Ok(Command::Renew(wanted)) => desk.renew(wanted).await,
-        Ok(Command::SignIn(wanted)) => desk.sign_in(wanted).await,
-        Ok(Command::Help) => Answer::Told(command::list()),
+        Ok(Command::Query(look)) => look_up(look, assistant, archive, now)
+            .await
+            .map_or_else(|ReadError(why)| Answer::Refused(format!("i can't read that: {why}")), Answer::Text),
+        Ok(Command::Renew(wanted)) => assistant.request_update(wanted).await,
+        Ok(Command::SignIn(wanted)) => assistant.request_sign_in(wanted).await,
+        Ok(Command::Help) => Answer::Text(command::help_text()),
         Err(why) => Answer::Refused(why),
     }
 }
 
 /// Returns the current daily spending limit of background work.
-pub async fn limit(desk: &Desk) -> Limit {
-    let answer = desk.ask(Request::Tell(Question::Numbers)).await;
-    if let Answer::Numbers(numbers) = answer { numbers.limit } else { Limit::default() }
+pub async fn daily_limit(assistant: &AssistantHandle) -> BudgetLimit {
+    let answer = assistant.ask(Request::Query(Query::Numbers)).await;
+    if let Answer::Numbers(numbers) = answer { numbers.limit } else { BudgetLimit::default() }
 }
 
-async fn look_up(look: Look, desk: &Desk, archive: &dyn Archive, now: Zoned) -> Result<String, Unreadable> {
+async fn look_up(
+    look: JournalQuery,
+    assistant: &AssistantHandle,
+    archive: &dyn Archive,
+    now: Zoned,
+) -> Result<String, ReadError> {
     match look {
-        Look::Cost => {
-            let limit = limit(desk).await;
-            Ok(Report { limit, ..archive.spent(now, 1).await? }.today_in_words())
+        JournalQuery::Cost => {
+            let limit = daily_limit(assistant).await;
+            Ok(CostReport { limit, ..archive.spending(now, 1).await? }.today_summary())
         }
-        Look::Why(subject) => {
+        JournalQuery::Why(subject) => {
             let found = archive.explain(subject.clone(), now.time_zone().clone()).await?;
-            Ok(found.map_or_else(|| subject.unknown(), |found| found.tell(now.time_zone())))
+            Ok(found.map_or_else(|| subject.not_found_text(), |found| found.render(now.time_zone())))
         }
     }
 }

@@ -3,15 +3,15 @@
 //! The engine knows ports and no vendor. It performs the effects of the assistant in order, and
 //! decides only when something is retried and how long it may take.
 
-mod carrying;
+mod approved_calls;
+pub mod call_slots;
 pub mod commands;
-pub mod desk;
-pub mod drive;
-mod loading;
-mod owed;
-pub mod places;
-pub mod played;
+pub mod driver;
+pub mod event_loop;
+pub mod handle;
 pub mod ports;
-pub mod reins;
-pub mod run;
+mod retry_queue;
+pub mod simulation;
+mod skill_loads;
+pub mod turn_control;
 pub mod turns;

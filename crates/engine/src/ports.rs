@@ -10,35 +10,37 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::Shown;
-use domain::context::skills::{Loaded, NamedSkills};
-use domain::context::{Context, Opening};
+use domain::assistant::Update;
+use domain::context::skills::{LoadedSkills, NamedSkills};
+use domain::context::{Context, PromptPrefix};
 use domain::conversation::{Branch, Entry, EntryId, Lineage, PathEntry, Usage};
-use domain::cost::{Report as Spending, Source};
-use domain::explanation::{Explained, Subject};
+use domain::cost::{CostReport as Spending, CostSource};
+use domain::explanation::{ExplanationReport, Subject};
 use domain::failure::Failure;
-use domain::model::Abilities;
+use domain::model::ModelAbilities;
 use domain::occurrence::Occurrence;
-use domain::post::{Post, PostKey};
-use domain::record::{Charge, Record};
-use domain::report::Report;
-use domain::sent::SentId;
-use domain::tool::{Caption, ServerKinds, ToolCall, ToolResult, ToolSpec};
-use domain::turn::{Reply, TurnId};
+use domain::outbox::{OutboxKey, OutboxMessage};
+use domain::pending_update::PendingUpdate;
+use domain::record::{PingCharge, Record};
+use domain::sent_messages::SentId;
+use domain::tool::{Caption, ServerToolKinds, ToolCall, ToolResult, ToolSpec};
+use domain::turn::{ModelReply, TurnId};
 use futures_util::future::BoxFuture;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use crate::desk::Desk;
-use crate::drive::CALLS;
-pub use history::{Fate, Found, History, LookedFor, Order, Pinged, Spoken, Within};
-pub use rate_limits::{Head, RateLimit, Unit};
-pub use search::{Findings, FoundPage, SearchFailure, Searched, VendorSearch};
+use crate::driver::MAX_CONCURRENT_CALLS;
+use crate::handle::AssistantHandle;
+pub use history::{
+    EntryOrigin, History, PingOutcome, PingRecord, SearchFilter, SearchHit, SearchOrder, SearchQuery,
+};
+pub use rate_limits::{RateLimit, RateLimitUnit, ResponseHead};
+pub use search::{ResultPage, SearchFailure, SearchOutcome, SearchResults, VendorSearch};
 
 /// Receives a reply while it is streamed.
-pub trait Hearing: Send + Sync {
+pub trait StreamSink: Send + Sync {
     /// Receives the next piece of text.
-    fn words(&self, text: &str);
+    fn text(&self, text: &str);
 
     /// A piece of a note about the work in progress, which the model writes between tool calls. It appends to the current
     /// note; an empty piece starts a new one. Notes are not part of the answer.
@@ -46,21 +48,21 @@ pub trait Hearing: Send + Sync {
 
     /// Receives the usage of the call so far, as soon as it is known, because a reply may break
     /// off.
-    fn used(&self, _usage: Usage) {}
+    fn usage(&self, _usage: Usage) {}
 
     /// Receives the head of a vendor's response, also of one that refuses the request. Models
     /// without a network protocol have none.
-    fn answered(&self, _head: &Head) {}
+    fn response_head(&self, _head: &ResponseHead) {}
 }
 
-impl<F: Fn(&str) + Send + Sync> Hearing for F {
-    fn words(&self, text: &str) {
+impl<F: Fn(&str) + Send + Sync> StreamSink for F {
+    fn text(&self, text: &str) {
         self(text);
     }
 }
 
 /// The receiver of a streamed reply.
-pub type Listener<'a> = &'a dyn Hearing;
+pub type StreamSinkRef<'a> = &'a dyn StreamSink;
 
 /// A model that replies to a context.
 pub trait Model: Send + Sync {
@@ -79,18 +81,18 @@ pub trait Model: Send + Sync {
     fn reply<'a>(
         &'a self,
         context: &'a Context,
-        listener: Listener<'a>,
-    ) -> BoxFuture<'a, Result<Reply, Failure>>;
+        sink: StreamSinkRef<'a>,
+    ) -> BoxFuture<'a, Result<ModelReply, Failure>>;
 
     /// Returns whether the key has changed since it was last refused.
-    fn renewed(&self) -> bool {
+    fn has_new_key(&self) -> bool {
         false
     }
 
     /// Returns the limit of concurrent calls. It bounds connections and memory; the vendor's rate
     /// limits apply besides.
-    fn most_calls(&self) -> usize {
-        CALLS
+    fn max_concurrent_calls(&self) -> usize {
+        MAX_CONCURRENT_CALLS
     }
 
     /// Returns whether replies use no tokens and cost nothing.
@@ -99,13 +101,13 @@ pub trait Model: Send + Sync {
     }
 
     /// Takes a new notice for the user, if there is one. Most models have none.
-    fn notice(&self) -> Option<String> {
+    fn take_notice(&self) -> Option<String> {
         None
     }
 
     /// Takes what was learned about models from the vendor, by model id, if anything is new. Most
     /// models learn nothing.
-    fn learned(&self) -> Option<BTreeMap<String, Abilities>> {
+    fn take_learned_abilities(&self) -> Option<BTreeMap<String, ModelAbilities>> {
         None
     }
 
@@ -116,74 +118,83 @@ pub trait Model: Send + Sync {
 }
 
 /// Runs tools.
-pub trait Hands: Send + Sync {
+pub trait ToolRunner: Send + Sync {
     fn tools(&self) -> Arc<[ToolSpec]>;
 
     /// Returns the text that the user reads while `call` runs.
     fn caption(&self, call: &ToolCall) -> String {
-        Caption::of(&call.name, |_| None).plain()
+        Caption::new(&call.name, |_| None).plain()
     }
 
     /// Runs an allowed call of `turn`. Every failure becomes a result that the model can read.
-    fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult>;
+    fn run<'a>(
+        &'a self,
+        turn: TurnId,
+        call: &'a ToolCall,
+        assistant: &'a AssistantHandle,
+    ) -> BoxFuture<'a, ToolResult>;
 
     /// Returns the kinds of the server tools that `calls` name, as far as the user accepted them.
     /// Most tool runners know none.
-    fn kinds<'a>(&'a self, _calls: &'a [ToolCall]) -> BoxFuture<'a, ServerKinds> {
-        Box::pin(std::future::ready(ServerKinds::new()))
+    fn server_tool_kinds<'a>(&'a self, _calls: &'a [ToolCall]) -> BoxFuture<'a, ServerToolKinds> {
+        Box::pin(std::future::ready(ServerToolKinds::new()))
     }
 
     /// Loads the skills of a job. Missing or broken skills are left out. Most tool runners know
     /// none.
-    fn skills<'a>(&'a self, _wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded> {
-        Box::pin(std::future::ready(Loaded::default()))
+    fn load_skills<'a>(&'a self, _wanted: &'a NamedSkills) -> BoxFuture<'a, LoadedSkills> {
+        Box::pin(std::future::ready(LoadedSkills::default()))
     }
 }
 
 /// Stores records and reads the conversation.
 pub trait Journal: Send + Sync {
     /// Writes all of `records` or none. After `Ok` they survive a power cut.
-    fn write(&self, records: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>>;
+    fn write(&self, records: Vec<Record>) -> BoxFuture<'_, Result<(), WriteError>>;
 
     /// Returns the path to `head`, oldest entry first, starting with the last summary.
-    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<PathEntry>, Unreadable>>;
+    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<PathEntry>, ReadError>>;
 
     /// Returns the stored opening of the conversation whose first entry is `root`.
-    fn opening(&self, _root: EntryId) -> BoxFuture<'_, Result<Option<Opening>, Unreadable>> {
+    fn opening(&self, _root: EntryId) -> BoxFuture<'_, Result<Option<PromptPrefix>, ReadError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
     /// Stores the opening of a conversation. Openings of old conversations are deleted.
-    fn keep_opening(&self, _opening: Opening) -> BoxFuture<'_, Result<(), Unwritten>> {
+    fn save_opening(&self, _opening: PromptPrefix) -> BoxFuture<'_, Result<(), WriteError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
     /// Returns the newest `limit` entries on the path to the head of `branch` that are older than
     /// `before`, oldest first.
-    fn recent(
+    fn recent_entries(
         &self,
         branch: Branch,
         before: Option<EntryId>,
         limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>>;
+    ) -> BoxFuture<'_, Result<Vec<Entry>, ReadError>>;
 
     /// Returns the newest `limit` moves of branch names, with the starting points of their
     /// branches.
-    fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>>;
+    fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, ReadError>>;
 
     /// Returns the entry `id`.
-    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>>;
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, ReadError>>;
 
     /// Returns the side messages between entry `from` and entry `before`.
-    fn beside(&self, from: EntryId, before: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>>;
+    fn side_messages(
+        &self,
+        from: EntryId,
+        before: Option<EntryId>,
+    ) -> BoxFuture<'_, Result<SideMessages, ReadError>>;
 }
 
 /// The messages shown beside the conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Margin {
+pub struct SideMessages {
     /// The entries that background runs showed to the user, oldest first, each with the source of
     /// its run.
-    pub sent: Vec<(Source, Entry)>,
+    pub sent: Vec<(CostSource, Entry)>,
     /// The messages that the user put away.
     pub put_away: BTreeSet<SentId>,
 }
@@ -191,24 +202,24 @@ pub struct Margin {
 /// Read-only queries that run concurrently with the event loop.
 pub trait Archive: Send + Sync {
     /// Returns the updates that main has not read, oldest first.
-    fn reports(&self) -> BoxFuture<'_, Result<Vec<Report>, Unreadable>>;
+    fn reports(&self) -> BoxFuture<'_, Result<Vec<PendingUpdate>, ReadError>>;
 
     /// Returns the spending until `now`, with lists of the last `days`.
-    fn spent(&self, now: Zoned, days: u16) -> BoxFuture<'_, Result<Spending, Unreadable>>;
+    fn spending(&self, now: Zoned, days: u16) -> BoxFuture<'_, Result<Spending, ReadError>>;
 
     /// Explains how `subject` came about, with times in `zone`. `None` if it is unknown.
     fn explain(
         &self,
         subject: Subject,
         zone: TimeZone,
-    ) -> BoxFuture<'_, Result<Option<Explained>, Unreadable>>;
+    ) -> BoxFuture<'_, Result<Option<ExplanationReport>, ReadError>>;
 
     /// Returns the newest occurrences, optionally of one job, newest first.
     fn occurrences(
         &self,
-        of: Option<Source>,
+        of: Option<CostSource>,
         limit: u32,
-    ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>>;
+    ) -> BoxFuture<'_, Result<Vec<Occurrence>, ReadError>>;
 }
 
 /// A part of the outbox that is sent independently of the other.
@@ -223,64 +234,64 @@ pub enum Queue {
 /// The messages to send to external surfaces, and their receipts.
 pub trait Outbox: Send + Sync {
     /// Returns the oldest `limit` pending posts of `queue`.
-    fn waiting(&self, queue: Queue, limit: u32) -> BoxFuture<'_, Result<Vec<Outgoing>, Unreadable>>;
+    fn pending(&self, queue: Queue, limit: u32) -> BoxFuture<'_, Result<Vec<PendingPost>, ReadError>>;
 
     /// Returns the receipts of the messages sent for `key`, by part.
-    fn receipts(&self, key: PostKey) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>>;
+    fn receipts(&self, key: OutboxKey) -> BoxFuture<'_, Result<Vec<Receipt>, ReadError>>;
 
     /// Returns the receipts whose key starts with `kind`.
-    fn receipts_of(&self, kind: &'static str) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>>;
+    fn receipts_of_kind(&self, kind: &'static str) -> BoxFuture<'_, Result<Vec<Receipt>, ReadError>>;
 
     /// Returns the receipts of streamed texts that were never posted.
-    fn unfinished(&self) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>>;
+    fn unposted_receipts(&self) -> BoxFuture<'_, Result<Vec<Receipt>, ReadError>>;
 
     /// Stores the receipt of a sent part.
-    fn became(&self, receipt: Receipt, at: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>>;
+    fn save_receipt(&self, receipt: Receipt, at: Timestamp) -> BoxFuture<'_, Result<(), WriteError>>;
 
     /// Deletes the receipt of a part whose message no longer exists.
-    fn is_gone(&self, receipt: Receipt) -> BoxFuture<'_, Result<(), Unwritten>>;
+    fn delete_receipt(&self, receipt: Receipt) -> BoxFuture<'_, Result<(), WriteError>>;
 
     /// Settles the post `id`. Returns the charge to refund if it was not delivered.
-    fn settle(&self, id: u64, how: Settled) -> BoxFuture<'_, Result<Option<Charge>, Unwritten>>;
+    fn settle(&self, id: u64, outcome: PostOutcome) -> BoxFuture<'_, Result<Option<PingCharge>, WriteError>>;
 
     /// Returns the post that the external message `message` belongs to, if it is one of ours.
-    fn posted_as(&self, message: u64) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>>;
+    fn posted_as(&self, message: u64) -> BoxFuture<'_, Result<Option<PostedAs>, ReadError>>;
 
     /// Returns the value stored under `name`.
-    fn keepsake(&self, name: &'static str) -> BoxFuture<'_, Result<Option<String>, Unreadable>>;
+    fn kv_get(&self, name: &'static str) -> BoxFuture<'_, Result<Option<String>, ReadError>>;
 
     /// Stores `value` under `name`. It survives restarts.
-    fn keep(&self, name: &'static str, value: String) -> BoxFuture<'_, Result<(), Unwritten>>;
+    fn kv_set(&self, name: &'static str, value: String) -> BoxFuture<'_, Result<(), WriteError>>;
 
     /// Deletes old records of sent messages.
-    fn forget(&self, now: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>>;
+    fn prune(&self, now: Timestamp) -> BoxFuture<'_, Result<(), WriteError>>;
 }
 
 /// The post of an external message, and the sent message that it can be replied to as.
-pub type PostedAs = (PostKey, Option<SentId>);
+pub type PostedAs = (OutboxKey, Option<SentId>);
 
 /// A pending post.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outgoing {
+pub struct PendingPost {
     pub id: u64,
     /// The action to perform.
-    pub work: Work,
-    pub post: Post,
+    pub action: PostAction,
+    pub post: OutboxMessage,
 }
 
 /// The action for a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum PostAction {
     /// Sends a new message.
-    New,
+    Send,
     /// Edits the messages sent under its key.
-    Says,
+    Edit,
 }
 
 /// Links a part of a post to the message sent for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    pub key: PostKey,
+    pub key: OutboxKey,
     /// The index of the part.
     pub part: u32,
     /// The message id on the external surface.
@@ -289,7 +300,7 @@ pub struct Receipt {
 
 /// The outcome of a post.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum PostOutcome {
     /// It was sent, and receipts are stored.
     Sent,
     /// It can never be sent, for this reason.
@@ -301,17 +312,17 @@ pub enum Settled {
 /// The journal cannot be written. The text says what is wrong and how the user can repair it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unwritten(pub String);
+pub struct WriteError(pub String);
 
 /// The journal cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unreadable(pub String);
+pub struct ReadError(pub String);
 
 /// Shows updates to the user.
 pub trait Surface: Send + Sync {
     /// Shows an update. Must not block: a slow surface loses updates instead of delaying others.
-    fn show(&self, shown: &Shown);
+    fn show(&self, shown: &Update);
 }
 
 /// The source of the current time.
@@ -320,5 +331,5 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Zoned;
 
     /// Returns the monotonic time since the machine booted, including sleep.
-    fn boot(&self) -> Duration;
+    fn since_boot(&self) -> Duration;
 }

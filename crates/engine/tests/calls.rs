@@ -5,22 +5,22 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use domain::assistant::{Answer, Ended, Progress, Purpose, Request, Shown, Start};
-use domain::context::{Context, Window};
+use domain::assistant::{Answer, Request, TurnKind, TurnOutcome, TurnRequest, TurnStart, Update};
+use domain::context::{Context, RequestLimit};
 use domain::conversation::{Block, Branch, EntryId, Usage};
-use domain::cost::{Account, Attended, Pace, Refusal, Source};
+use domain::cost::{Account, Attendance, BudgetRefusal, CallConcurrency, CostSource};
 use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::thinking::Thinking;
 use domain::tool::{ToolCall, ToolResult, ToolSpec};
-use domain::turn::{Ending, Limits, Reply, Stop, TurnId};
-use engine::desk::{Desk, Letter};
-use engine::drive::{CALLS, World, drive};
-use engine::places::Places;
-use engine::ports::{Hands, Head, Listener, Model, RateLimit, Surface, Unit};
-use engine::reins::Hold;
+use domain::turn::{ModelReply, StopReason, TurnEnding, TurnId, TurnLimits};
+use engine::call_slots::CallSlots;
+use engine::driver::{MAX_CONCURRENT_CALLS, Services, drive};
+use engine::handle::{AssistantHandle, Input};
+use engine::ports::{Model, RateLimit, RateLimitUnit, ResponseHead, StreamSinkRef, Surface, ToolRunner};
+use engine::turn_control::TurnHandle;
 use futures_util::future::BoxFuture;
-use testkit::forgetful::Forgetful;
+use testkit::null_journal::NullJournal;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// The duration of a streamed reply.
-const REPLY: Duration = Duration::from_secs(6);
+const REPLY_TIME: Duration = Duration::from_secs(6);
 
 /// A simulated vendor that records the calls.
 struct Vendor {
@@ -43,7 +43,7 @@ struct Vendor {
 }
 
 /// The time after which a call without a response head is given up.
-const PATIENCE: Duration = Duration::from_secs(120);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
 #[derive(Default)]
 struct State {
@@ -70,7 +70,7 @@ impl Vendor {
 
     /// Accepts a request of `model`, or returns the seconds until the next one fits. The limit
     /// refills evenly.
-    fn accept(&self, model: &str) -> (Head, Result<(), u64>) {
+    fn accept(&self, model: &str) -> (ResponseHead, Result<(), u64>) {
         let mut state = self.state();
         state.calls.push((model.to_owned(), self.began.elapsed()));
         let Some(rate) = self.rate else { return (head(true, None), state.closed.map_or(Ok(()), Err)) };
@@ -90,14 +90,14 @@ impl Vendor {
             debt += each;
         }
         let remaining = (full - debt.min(full)).div_duration_f64(each) as u64;
-        let limit = RateLimit { unit: Unit::Requests, limit: rate, remaining, resets_in: debt };
+        let limit = RateLimit { unit: RateLimitUnit::Requests, limit: rate, remaining, resets_in: debt };
         let result = if is_accepted { Ok(()) } else { Err(state.closed.unwrap_or(each.as_secs() + 1)) };
         (head(is_accepted, self.states_limits.then_some(limit)), result)
     }
 }
 
-fn head(accepted: bool, limit: Option<RateLimit>) -> Head {
-    Head { accepted, limits: limit.into_iter().collect() }
+fn head(accepted: bool, limit: Option<RateLimit>) -> ResponseHead {
+    ResponseHead { accepted, limits: limit.into_iter().collect() }
 }
 
 impl Model for Vendor {
@@ -112,49 +112,53 @@ impl Model for Vendor {
     fn reply<'a>(
         &'a self,
         context: &'a Context,
-        listener: Listener<'a>,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        listener: StreamSinkRef<'a>,
+    ) -> BoxFuture<'a, Result<ModelReply, Failure>> {
         Box::pin(async move {
             let (head, accepted) = self.accept(&self.name_for(context));
             if let Err(seconds) = accepted {
                 self.state().refused += 1;
-                listener.answered(&head);
-                return Err(Failure::Busy(Some(seconds)));
+                listener.response_head(&head);
+                return Err(Failure::Overloaded(Some(seconds)));
             }
-            let Ok(_slot) = tokio::time::timeout(PATIENCE, self.slots.acquire()).await else {
+            let Ok(_slot) = tokio::time::timeout(HEAD_TIMEOUT, self.slots.acquire()).await else {
                 self.state().given_up += 1;
                 return Err(Failure::Unreachable("silent for 120 s".to_owned()));
             };
-            listener.answered(&head);
-            listener.words("well");
-            sleep(REPLY).await;
+            listener.response_head(&head);
+            listener.text("well");
+            sleep(REPLY_TIME).await;
             let usage = Usage { input: 100, output: 5, ..Usage::default() };
-            Ok(Reply { blocks: vec![Block::Text("well".to_owned())], stop: Stop::Said, usage })
+            Ok(ModelReply {
+                blocks: vec![Block::Text("well".to_owned())],
+                stop_reason: StopReason::Finished,
+                usage,
+            })
         })
     }
 }
 
-struct Nothing;
+struct NullServices;
 
-impl Hands for Nothing {
+impl ToolRunner for NullServices {
     fn tools(&self) -> Arc<[ToolSpec]> {
         Arc::from([])
     }
 
-    fn run<'a>(&'a self, _: TurnId, _: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(&'a self, _: TurnId, _: &'a ToolCall, _: &'a AssistantHandle) -> BoxFuture<'a, ToolResult> {
         Box::pin(std::future::pending())
     }
 }
 
-impl Surface for Nothing {
-    fn show(&self, _: &Shown) {}
+impl Surface for NullServices {
+    fn show(&self, _: &Update) {}
 }
 
 /// Concurrent turns, and an assistant that allows their spending.
 struct Turns {
-    world: World,
-    desk: Desk,
-    running: JoinSet<Ended>,
+    services: Services,
+    handle: AssistantHandle,
+    running: JoinSet<TurnOutcome>,
     /// Aborted at the end of the test.
     _assistant: JoinSet<()>,
     next: u64,
@@ -167,52 +171,53 @@ impl Turns {
 
     /// Creates turns of which `most` may spend concurrently.
     fn near_the_limit(vendor: &Arc<Vendor>, most: usize) -> Self {
-        let world = World {
+        let services = Services {
             model: vendor.clone(),
-            hands: Arc::new(Nothing),
-            journal: Arc::new(Forgetful),
-            surface: Arc::new(Nothing),
+            tools: Arc::new(NullServices),
+            journal: Arc::new(NullJournal),
+            surface: Arc::new(NullServices),
             instructions: Arc::from(""),
-            patience: domain::patience::Limits::HOUSE,
-            limits: Limits::HOUSE,
-            calls: Arc::new(Places::new(CALLS)),
+            retry_limits: domain::retry_policy::RetryLimits::DEFAULT,
+            limits: TurnLimits::DEFAULT,
+            call_slots: Arc::new(CallSlots::new(MAX_CONCURRENT_CALLS)),
         };
-        let (desk, pile) = Desk::new();
+        let (handle, inputs) = AssistantHandle::new();
         let mut assistant = JoinSet::new();
-        assistant.spawn(lets_spend(pile, most));
-        Self { world, desk, running: JoinSet::new(), _assistant: assistant, next: 0 }
+        assistant.spawn(allow_spending(inputs, most));
+        Self { services, handle, running: JoinSet::new(), _assistant: assistant, next: 0 }
     }
 
     fn background(&mut self, number: usize, model: &str) {
-        let account = Account { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended };
+        let account =
+            Account { source: CostSource::Routine("mail".to_owned()), attended: Attendance::Unattended };
         (0..number).for_each(|_| self.start(account.clone(), model));
     }
 
-    fn of_the_user(&mut self, model: &str) {
+    fn interactive(&mut self, model: &str) {
         self.start(Account::answer_on(&Branch::Main), model);
     }
 
     fn start(&mut self, account: Account, model: &str) {
         self.next += 1;
         let number = self.next;
-        let start = Start {
+        let start = TurnStart {
             turn: TurnId(number),
             branch: Branch::Main,
-            purpose: Purpose::Answer,
+            kind: TurnKind::Answer,
             account,
             model: Some(model.to_owned()),
             thinking: Thinking::Off,
             effort: Effort::Low,
-            human: "julius".to_owned(),
+            user: "julius".to_owned(),
             from: EntryId(1),
             seed: number,
-            window: Window(200_000),
+            window: RequestLimit(200_000),
         };
-        let world = self.world.clone();
-        let desk = self.desk.clone();
+        let services = self.services.clone();
+        let assistant = self.handle.clone();
         self.running.spawn(async move {
-            let (_hold, reins) = Hold::new();
-            drive(start, world, desk, reins).await
+            let (_hold, control) = TurnHandle::new();
+            drive(start, services, assistant, control).await
         });
     }
 
@@ -221,27 +226,27 @@ impl Turns {
         let mut answered = 0;
         while let Some(ended) = self.running.join_next().await {
             let ended = ended.expect("no turn panics");
-            answered += usize::from(ended.ending == Ending::Finished);
+            answered += usize::from(ended.ending == TurnEnding::Finished);
         }
         answered
     }
 }
 
 /// An assistant whose daily limit allows `most` concurrent calls.
-async fn lets_spend(mut pile: mpsc::Receiver<Letter>, most: usize) {
+async fn allow_spending(mut inputs: mpsc::Receiver<Input>, most: usize) {
     let mut spending = 0;
-    while let Some(letter) = pile.recv().await {
-        let Letter::Asked(request, reply) = letter else { continue };
-        let answer = if let Request::Turn(_, Progress::MaySpend(_, next)) = request {
-            if next.pace == Pace::Beside && spending >= most {
-                Answer::Overspent(Refusal::Taken)
+    while let Some(input) = inputs.recv().await {
+        let Input::Request(request, reply) = input else { continue };
+        let answer = if let Request::Turn(_, TurnRequest::MayCallModel(_, next)) = request {
+            if next.concurrency == CallConcurrency::Concurrent && spending >= most {
+                Answer::OverBudget(BudgetRefusal::Reserved)
             } else {
                 spending += 1;
-                Answer::Noted
+                Answer::Done
             }
         } else {
-            spending -= usize::from(matches!(request, Request::Turn(_, Progress::Spent(_))));
-            Answer::Noted
+            spending -= usize::from(matches!(request, Request::Turn(_, TurnRequest::CallsMade(_))));
+            Answer::Done
         };
         let _ = reply.send(answer);
     }
@@ -258,8 +263,8 @@ fn last(times: &[Duration]) -> Duration {
 
 /// With a limit of four calls, one of them reserved for the user, the last of ten began after 18 s.
 #[tokio::test(start_paused = true)]
-async fn ten_background_runs_reach_the_model_at_once() {
-    let vendor = Vendor::new(None, false, CALLS);
+async fn ten_background_runs_call_the_model_at_once() {
+    let vendor = Vendor::new(None, false, MAX_CONCURRENT_CALLS);
     let mut turns = Turns::new(&vendor);
     turns.background(10, "sonnet");
     assert_eq!(turns.answered().await, 10);
@@ -269,8 +274,8 @@ async fn ten_background_runs_reach_the_model_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hundred_background_runs_go_on_together() {
-    let vendor = Vendor::new(None, false, CALLS);
+async fn a_hundred_background_runs_are_concurrent() {
+    let vendor = Vendor::new(None, false, MAX_CONCURRENT_CALLS);
     let mut turns = Turns::new(&vendor);
     turns.background(100, "sonnet");
     assert_eq!(turns.answered().await, 100);
@@ -281,28 +286,28 @@ async fn a_hundred_background_runs_go_on_together() {
 /// One slot stays free for the user, whatever the number of runs.
 #[tokio::test(start_paused = true)]
 async fn the_user_is_answered_beside_any_number_of_runs() {
-    let vendor = Vendor::new(None, false, 2 * CALLS);
+    let vendor = Vendor::new(None, false, 2 * MAX_CONCURRENT_CALLS);
     let mut turns = Turns::new(&vendor);
-    turns.background(3 * CALLS, "sonnet");
+    turns.background(3 * MAX_CONCURRENT_CALLS, "sonnet");
     sleep(SECOND).await;
-    turns.of_the_user("sonnet");
+    turns.interactive("sonnet");
     sleep(SECOND).await;
     let times = times(&vendor, "sonnet");
-    assert_eq!((times.len(), last(&times)), (CALLS, SECOND), "127 runs and the user");
-    assert_eq!(turns.answered().await, 3 * CALLS + 1);
+    assert_eq!((times.len(), last(&times)), (MAX_CONCURRENT_CALLS, SECOND), "127 runs and the user");
+    assert_eq!(turns.answered().await, 3 * MAX_CONCURRENT_CALLS + 1);
 }
 
 /// The vendor states a limit of 50 requests a minute. The user's turns run before and in the
 /// middle.
 #[tokio::test(start_paused = true)]
 async fn runs_keep_to_the_stated_rate_limit_and_leave_a_part_of_it_for_the_user() {
-    let vendor = Vendor::new(Some(50), true, CALLS);
+    let vendor = Vendor::new(Some(50), true, MAX_CONCURRENT_CALLS);
     let mut turns = Turns::new(&vendor);
-    turns.of_the_user("sonnet");
+    turns.interactive("sonnet");
     assert_eq!(turns.answered().await, 1);
     turns.background(100, "sonnet");
     sleep(20 * SECOND).await;
-    (0..4).for_each(|_| turns.of_the_user("sonnet"));
+    (0..4).for_each(|_| turns.interactive("sonnet"));
     assert_eq!(turns.answered().await, 104);
     let state = vendor.state();
     assert_eq!(state.refused, 0, "{:?}", state.calls);
@@ -314,7 +319,7 @@ async fn runs_keep_to_the_stated_rate_limit_and_leave_a_part_of_it_for_the_user(
 /// answered.
 #[tokio::test(start_paused = true)]
 async fn runs_are_all_answered_by_a_vendor_that_only_refuses() {
-    let vendor = Vendor::new(Some(50), false, CALLS);
+    let vendor = Vendor::new(Some(50), false, MAX_CONCURRENT_CALLS);
     let mut turns = Turns::new(&vendor);
     turns.background(100, "sonnet");
     assert_eq!(turns.answered().await, 100);
@@ -327,7 +332,7 @@ async fn runs_are_all_answered_by_a_vendor_that_only_refuses() {
 /// their own, and the user's turn makes its own attempt.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_holds_up_the_background_calls_of_that_model_only() {
-    let vendor = Vendor::new(None, false, CALLS);
+    let vendor = Vendor::new(None, false, MAX_CONCURRENT_CALLS);
     let mut turns = Turns::new(&vendor);
     vendor.state().closed = Some(30);
     turns.background(1, "opus");
@@ -335,7 +340,7 @@ async fn a_refusal_holds_up_the_background_calls_of_that_model_only() {
     vendor.state().closed = None;
     turns.background(9, "opus");
     turns.background(1, "haiku");
-    turns.of_the_user("opus");
+    turns.interactive("opus");
     sleep(SECOND).await;
     assert_eq!(times(&vendor, "haiku"), [SECOND]);
     assert_eq!(times(&vendor, "opus"), [Duration::ZERO, SECOND], "the refused one and the user's");
@@ -358,33 +363,33 @@ async fn runs_are_all_answered_by_a_server_with_few_slots() {
 /// E4: each call reserves its maximum cost. A call that does not fit beside the others starts when
 /// one of them has ended, not when all have.
 #[tokio::test(start_paused = true)]
-async fn near_the_daily_limit_as_many_runs_go_on_as_fit() {
-    let vendor = Vendor::new(None, false, CALLS);
+async fn near_the_daily_limit_as_many_calls_run_as_fit() {
+    let vendor = Vendor::new(None, false, MAX_CONCURRENT_CALLS);
     let mut turns = Turns::near_the_limit(&vendor, 12);
     turns.background(100, "sonnet");
     assert_eq!(turns.answered().await, 100);
     let times = times(&vendor, "sonnet");
     assert_eq!(times.iter().filter(|at| **at < SECOND).count(), 12);
-    assert!(vendor.began.elapsed() < 9 * REPLY + SECOND, "{:?}", vendor.began.elapsed());
+    assert!(vendor.began.elapsed() < 9 * REPLY_TIME + SECOND, "{:?}", vendor.began.elapsed());
 }
 
 /// A call that waited for the daily limit checks the rate limits again, and does not delay other
 /// models.
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waited_for_the_daily_limit_looks_at_the_rate_limits_again() {
-    let vendor = Vendor::new(None, false, CALLS);
+async fn call_that_waited_for_the_daily_limit_checks_the_rate_limits_again() {
+    let vendor = Vendor::new(None, false, MAX_CONCURRENT_CALLS);
     let mut turns = Turns::near_the_limit(&vendor, 0);
     turns.background(1, "opus");
     sleep(SECOND).await;
     turns.background(1, "sonnet");
     sleep(SECOND).await;
     vendor.state().closed = Some(30);
-    turns.of_the_user("sonnet");
+    turns.interactive("sonnet");
     sleep(SECOND).await;
     vendor.state().closed = None;
     turns.background(1, "haiku");
     assert_eq!(turns.answered().await, 4);
-    assert_eq!(times(&vendor, "haiku"), [REPLY]);
+    assert_eq!(times(&vendor, "haiku"), [REPLY_TIME]);
     let times = times(&vendor, "sonnet");
     assert_eq!((times.len(), times[0]), (3, 2 * SECOND), "{times:?}");
     assert!(times[1] >= 32 * SECOND, "{times:?}");
@@ -392,10 +397,10 @@ async fn a_call_that_waited_for_the_daily_limit_looks_at_the_rate_limits_again()
 
 /// E4: calls run one after the other if the limit has no room for two.
 #[tokio::test(start_paused = true)]
-async fn at_the_daily_limit_runs_go_alone() {
-    let vendor = Vendor::new(None, false, CALLS);
+async fn at_the_daily_limit_calls_run_one_by_one() {
+    let vendor = Vendor::new(None, false, MAX_CONCURRENT_CALLS);
     let mut turns = Turns::near_the_limit(&vendor, 0);
     turns.background(3, "sonnet");
     assert_eq!(turns.answered().await, 3);
-    assert_eq!(times(&vendor, "sonnet"), [Duration::ZERO, REPLY, 2 * REPLY]);
+    assert_eq!(times(&vendor, "sonnet"), [Duration::ZERO, REPLY_TIME, 2 * REPLY_TIME]);
 }

@@ -2,32 +2,36 @@
 
 use domain::failure::Failure;
 use expect_test::expect;
-use testkit::puppet::Line;
+use testkit::scripted_model::ModelOutcome;
 use testkit::story::Story;
 
 fn story() -> Story {
     Story::new("2026-11-15T08:00[Europe/Madrid]")
 }
 
-fn refused() -> Line {
-    Line::fails(Failure::BadKey("401: expired".to_owned()))
+fn refused() -> ModelOutcome {
+    ModelOutcome::fail(Failure::BadKey("401: expired".to_owned()))
 }
 
 /// E5: one notice is shown, messages are queued, and after the login each is answered in order.
 #[test]
-fn what_is_said_while_the_key_is_refused_waits_and_is_answered_in_order() {
+fn messages_wait_for_the_key_and_are_answered_in_order() {
     let mut story = story();
-    story.model([
+    story.script([
         refused(),
         refused(),
         refused(),
-        Line::says("One."),
-        Line::says("Two."),
-        Line::says("Three."),
+        ModelOutcome::text("One."),
+        ModelOutcome::text("Two."),
+        ModelOutcome::text("Three."),
     ]);
 
-    story.human_adds("first").hears("refused the key").human_adds("second").hears_last("still waits");
-    story.human_adds("third").hears_last("still waits").human_renews_the_key().settle();
+    story
+        .user_sends("first")
+        .wait_for_line("refused the key")
+        .user_sends("second")
+        .wait_for_last_line("still waits");
+    story.user_sends("third").wait_for_last_line("still waits").user_renews_the_key().wait_for_answers();
 
     expect![[r#"
         human> first
@@ -40,7 +44,7 @@ fn what_is_said_while_the_key_is_refused_waits_and_is_answered_in_order() {
         human> third
         main> assistant: Three.
     "#]]
-    .assert_eq(&story.told());
+    .assert_eq(&story.transcript());
     expect![[r#"
         human: first
         assistant: One.
@@ -54,13 +58,13 @@ fn what_is_said_while_the_key_is_refused_waits_and_is_answered_in_order() {
 
 /// E5: a new key is detected without a message of the user, and a later refusal is shown again.
 #[test]
-fn a_renewed_key_is_noticed_and_a_later_refusal_is_told_anew() {
+fn new_key_is_detected_and_a_later_refusal_is_shown_again() {
     let mut story = story();
-    story.model([refused(), Line::says("One."), refused(), Line::says("Two.")]);
-    story.human_adds("first").hears("refused the key").human_renews_the_key().settle();
-    story.human_adds("second").hears("human> second").human_renews_the_key().settle();
+    story.script([refused(), ModelOutcome::text("One."), refused(), ModelOutcome::text("Two.")]);
+    story.user_sends("first").wait_for_line("refused the key").user_renews_the_key().wait_for_answers();
+    story.user_sends("second").wait_for_line("human> second").user_renews_the_key().wait_for_answers();
 
-    let told = story.told();
+    let told = story.transcript();
     assert_eq!(told.matches("notice> The model refused the key").count(), 2, "{told}");
     assert!(told.contains("assistant: One.") && told.contains("assistant: Two."), "{told}");
 }
@@ -68,14 +72,14 @@ fn a_renewed_key_is_noticed_and_a_later_refusal_is_told_anew() {
 /// E5: after a temporary refusal of a good key the answer comes without a message of the user, and
 /// the vendor gets only a few requests an hour.
 #[test]
-fn a_refused_key_is_tried_again_by_itself() {
+fn refused_key_is_retried_automatically() {
     let mut story = story();
-    story.model((0..6).map(|_| refused()));
-    story.human_adds("first").hears("refused the key");
-    story.passes("1h");
+    story.script((0..6).map(|_| refused()));
+    story.user_sends("first").wait_for_line("refused the key");
+    story.advance_time("1h");
     assert_eq!(story.contexts().len(), 6, "tried again after 1, 2, 4, 8 and 16 minutes");
-    story.model([Line::says("One.")]).passes("31m");
-    let told = story.told();
+    story.script([ModelOutcome::text("One.")]).advance_time("31m");
+    let told = story.transcript();
     assert!(told.contains("assistant: One."), "{told}");
     assert_eq!(told.matches("notice> The model refused the key").count(), 1, "{told}");
 }
@@ -83,15 +87,19 @@ fn a_refused_key_is_tried_again_by_itself() {
 /// E5: a tool that ran before the refusal does not run again, and a partial answer is not stored
 /// beside the complete one.
 #[test]
-fn a_turn_that_is_refused_in_the_middle_goes_on_where_it_was() {
+fn turn_refused_in_the_middle_continues_where_it_stopped() {
     let mut story = story();
-    story.patient().model([
-        Line::calls("inbox_add", r#"{"text":"milk"}"#),
-        Line::Fails("Ke".to_owned(), Failure::CutOff("gone".to_owned())),
+    story.with_retries().script([
+        ModelOutcome::tool_call("inbox_add", r#"{"text":"milk"}"#),
+        ModelOutcome::Fail("Ke".to_owned(), Failure::CutOff("gone".to_owned())),
         refused(),
-        Line::says("Kept."),
+        ModelOutcome::text("Kept."),
     ]);
-    story.human_adds("remember milk").hears("refused the key").human_commands("/retry").settle();
+    story
+        .user_sends("remember milk")
+        .wait_for_line("refused the key")
+        .user_commands("/retry")
+        .wait_for_answers();
 
     expect![[r#"
         human: remember milk
@@ -105,15 +113,19 @@ fn a_turn_that_is_refused_in_the_middle_goes_on_where_it_was() {
 /// E5, A1: queued messages survive any number of restarts and are answered once the key is
 /// accepted.
 #[test]
-fn what_waits_for_a_key_survives_any_number_of_restarts() {
+fn messages_waiting_for_a_key_survive_restarts() {
     let mut story = story();
-    story.model(std::iter::repeat_with(refused).take(7));
-    story.human_adds("first").hears("refused the key").human_adds("second").hears("still waits");
+    story.script(std::iter::repeat_with(refused).take(7));
+    story
+        .user_sends("first")
+        .wait_for_line("refused the key")
+        .user_sends("second")
+        .wait_for_line("still waits");
     for _ in 0..5 {
-        story.crash().hears_last("notice> The model refused the key");
+        story.crash().wait_for_last_line("notice> The model refused the key");
     }
-    story.model([Line::says("One."), Line::says("Two.")]);
-    story.crash().settle();
+    story.script([ModelOutcome::text("One."), ModelOutcome::text("Two.")]);
+    story.crash().wait_for_answers();
 
     expect![[r#"
         human: first
@@ -125,12 +137,16 @@ fn what_waits_for_a_key_survives_any_number_of_restarts() {
 }
 
 #[test]
-fn the_human_can_give_up_on_what_waits_and_the_next_words_have_their_turn() {
+fn stopping_a_blocked_turn_starts_the_next_message() {
     let mut story = story();
-    story.model([refused(), refused(), Line::says("Two.")]);
-    story.human_adds("first").hears("refused the key").human_adds("second").hears("still waits");
-    story.human_stops();
-    let told = story.told();
+    story.script([refused(), refused(), ModelOutcome::text("Two.")]);
+    story
+        .user_sends("first")
+        .wait_for_line("refused the key")
+        .user_sends("second")
+        .wait_for_line("still waits");
+    story.user_stops();
+    let told = story.transcript();
     let stopped = "main> stopped\nnotice> stopped: i will not answer `first`. messages still waiting: 1.\n";
     assert!(told.ends_with(&format!("{stopped}human> second\nmain> assistant: Two.\n")), "{told}");
 }
@@ -138,21 +154,29 @@ fn the_human_can_give_up_on_what_waits_and_the_next_words_have_their_turn() {
 /// A model that was unreachable refuses the key during a compaction: the turn waits for the key,
 /// and is not retried at the times planned for an unreachable model.
 #[test]
-fn a_turn_that_waits_for_room_and_then_for_the_key_does_not_count_as_away() {
+fn turn_blocked_by_the_key_after_a_full_context_is_not_retried_as_unreachable() {
     let mut story = story();
-    let full = Line::fails(Failure::Full("213,000 tokens".to_owned()));
-    story.model([Line::says("Noted."), Line::fails(Failure::Busy(None)), full, refused()]);
-    story.human("my booking to Lisbon is LH4711").human_adds("what was my booking?").hears("overloaded");
-    story.passes("10s");
+    let full = ModelOutcome::fail(Failure::ContextFull("213,000 tokens".to_owned()));
+    story.script([
+        ModelOutcome::text("Noted."),
+        ModelOutcome::fail(Failure::Overloaded(None)),
+        full,
+        refused(),
+    ]);
+    story
+        .user("my booking to Lisbon is LH4711")
+        .user_sends("what was my booking?")
+        .wait_for_line("overloaded");
+    story.advance_time("10s");
     let asked = story.contexts().len();
-    assert_eq!(asked, 4, "{}", story.told());
-    story.human_commands("/compact").passes("50s");
+    assert_eq!(asked, 4, "{}", story.transcript());
+    story.user_commands("/compact").advance_time("50s");
     assert!(
-        story.told().contains("the model refuses the key, so i can't sum anything up"),
+        story.transcript().contains("the model refuses the key, so i can't sum anything up"),
         "{}",
-        story.told()
+        story.transcript()
     );
-    assert_eq!(story.contexts().len(), asked, "{}", story.told());
-    story.model([Line::says("LH4711.")]).passes("30s");
-    assert!(story.told().contains("main> assistant: LH4711.\n"), "{}", story.told());
+    assert_eq!(story.contexts().len(), asked, "{}", story.transcript());
+    story.script([ModelOutcome::text("LH4711.")]).advance_time("30s");
+    assert!(story.transcript().contains("main> assistant: LH4711.\n"), "{}", story.transcript());
 }

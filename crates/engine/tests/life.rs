@@ -1,6 +1,6 @@
 //! Simulated weeks by seed: random jobs, a random model, crashes, a failing disk and clock changes.
 
-use testkit::life::{Life, Size};
+use testkit::simulation::{ResourceUse, Simulation};
 
 /// Two weeks with a change of daylight saving time, and one without.
 const WEEKS: [&str; 3] = [
@@ -9,20 +9,20 @@ const WEEKS: [&str; 3] = [
     "2026-06-01T00:00[America/New_York]",
 ];
 
-fn week(seed: u64) -> Life {
+fn simulate_week(seed: u64) -> Simulation {
     let week = WEEKS[usize::try_from(seed % 3).unwrap_or_default()];
-    let mut life = Life::new(week, seed);
-    life.live(7);
+    let mut life = Simulation::new(week, seed);
+    life.run(7);
     life
 }
 
 fn check(seeds: impl IntoIterator<Item = u64>) {
     for seed in seeds {
-        let life = week(seed);
-        assert_eq!(life.wrong(), [""; 0], "seed {seed}");
-        assert!(life.count("done") > 0, "seed {seed} has hardly lived");
+        let life = simulate_week(seed);
+        assert_eq!(life.violations(), [""; 0], "seed {seed}");
+        assert!(life.count_occurrences("done") > 0, "seed {seed} has hardly lived");
         // Twenty weeks have more than two thousand steps.
-        assert!(life.recalled() > 100, "seed {seed} was hardly looked at");
+        assert!(life.recall_checks() > 100, "seed {seed} was hardly looked at");
     }
 }
 
@@ -30,69 +30,69 @@ fn check(seeds: impl IntoIterator<Item = u64>) {
 /// shown message, and the state in memory always equals the state replayed from the log, part by
 /// part.
 #[test]
-fn a_week_of_life_in_spring_breaks_no_promise() {
+fn week_with_the_spring_clock_change_keeps_the_invariants() {
     check([0, 3, 6, 9, 12, 15, 18]);
 }
 
 /// C7, H5: the same invariants in the week in which an hour occurs twice.
 #[test]
-fn a_week_of_life_in_autumn_breaks_no_promise() {
+fn week_with_the_autumn_clock_change_keeps_the_invariants() {
     check([1, 4, 7, 10, 13, 16, 19]);
 }
 
 /// C7, H5: the same invariants in an ordinary week.
 #[test]
-fn a_week_of_life_in_june_breaks_no_promise() {
+fn ordinary_week_keeps_the_invariants() {
     check([2, 5, 8, 11, 14, 17]);
 }
 
 /// C7, H5: the same invariants for seeds that once failed: a compaction of a session without its
 /// request in the state, and a reused number of a withdrawn message.
 #[test]
-fn weeks_that_once_broke_a_promise_break_none() {
+fn formerly_failing_weeks_keep_the_invariants() {
     check([27, 63, 322, 442]);
 }
 
 /// C7, H5: the same invariants for seeds 20 to 119.
 #[test]
 #[ignore = "500 weeks of life take a quarter of an hour"]
-fn a_first_hundred_weeks_of_life_break_no_promise() {
+fn first_hundred_random_weeks_keep_the_invariants() {
     check(20..120);
 }
 
 /// C7, H5: the same invariants for seeds 120 to 219.
 #[test]
 #[ignore = "500 weeks of life take a quarter of an hour"]
-fn a_second_hundred_weeks_of_life_break_no_promise() {
+fn second_hundred_random_weeks_keep_the_invariants() {
     check(120..220);
 }
 
 /// C7, H5: the same invariants for seeds 220 to 319.
 #[test]
 #[ignore = "500 weeks of life take a quarter of an hour"]
-fn a_third_hundred_weeks_of_life_break_no_promise() {
+fn third_hundred_random_weeks_keep_the_invariants() {
     check(220..320);
 }
 
 /// C7, H5: the same invariants for seeds 320 to 419.
 #[test]
 #[ignore = "500 weeks of life take a quarter of an hour"]
-fn a_fourth_hundred_weeks_of_life_break_no_promise() {
+fn fourth_hundred_random_weeks_keep_the_invariants() {
     check(320..420);
 }
 
 /// C7, H5: the same invariants for seeds 420 to 519.
 #[test]
 #[ignore = "500 weeks of life take a quarter of an hour"]
-fn a_fifth_hundred_weeks_of_life_break_no_promise() {
+fn fifth_hundred_random_weeks_keep_the_invariants() {
     check(420..520);
 }
 
 /// C7: the same seed produces the same rows.
 #[test]
-fn the_same_seed_is_the_same_life() {
-    let one = week(2).rows();
-    let other = week(2).rows();
+fn same_seed_produces_the_same_rows() {
+    let one = simulate_week(2).rows();
+    let other = simulate_week(2).rows();
     let differs = one.lines().zip(other.lines()).find(|(one, other)| one != other);
     assert_eq!(differs, None, "seed 2");
     assert_eq!(one.lines().count(), other.lines().count(), "seed 2");
@@ -103,17 +103,17 @@ fn the_same_seed_is_the_same_life() {
 /// after the first months.
 #[test]
 #[ignore = "a year of life takes a quarter of an hour"]
-fn a_year_of_life_breaks_no_promise_and_holds_no_more_at_its_end() {
-    let mut life = Life::new("2026-01-01T00:00[Europe/Berlin]", 365);
+fn random_year_keeps_the_invariants_and_does_not_grow() {
+    let mut life = Simulation::new("2026-01-01T00:00[Europe/Berlin]", 365);
     let mut done = 0;
-    let mut sizes: Vec<Size> = Vec::new();
+    let mut sizes: Vec<ResourceUse> = Vec::new();
     for _ in 0..365 {
-        sizes.push(life.go_on(1).size());
-        done += life.count_of_a_day("done");
+        sizes.push(life.run_days(1).resource_use());
+        done += life.count_recent_occurrences("done");
     }
-    life.end();
-    assert_eq!(life.wrong(), [""; 0]);
-    let middle = |days: &[Size], of: fn(&Size) -> u64| {
+    life.finish();
+    assert_eq!(life.violations(), [""; 0]);
+    let middle = |days: &[ResourceUse], of: fn(&ResourceUse) -> u64| {
         let mut sizes: Vec<u64> = days.iter().map(of).collect();
         sizes.sort_unstable();
         sizes[sizes.len() / 2]
@@ -121,7 +121,7 @@ fn a_year_of_life_breaks_no_promise_and_holds_no_more_at_its_end() {
     let early = &sizes[30..120];
     let late = &sizes[275..];
     for (name, of) in [
-        ("memory", (|size| size.memory as u64) as fn(&Size) -> u64),
+        ("memory", (|size| size.memory as u64) as fn(&ResourceUse) -> u64),
         ("tasks", |size| size.tasks as u64),
         ("state", |size| size.state),
     ] {
@@ -130,7 +130,7 @@ fn a_year_of_life_breaks_no_promise_and_holds_no_more_at_its_end() {
         println!("{name}: {early} in the first months, {late} in the last ones");
         assert!(late <= early + early / 4 + 2, "{name} grew from {early} to {late}");
     }
-    println!("{done} occurrences done, memory compared {} times", life.recalled());
+    println!("{done} occurrences done, memory compared {} times", life.recall_checks());
     assert!(done > 5_000, "it has hardly lived: {done}");
-    assert!(life.recalled() > 4_000, "it was hardly looked at: {}", life.recalled());
+    assert!(life.recall_checks() > 4_000, "it was hardly looked at: {}", life.recall_checks());
 }

@@ -4,42 +4,42 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use domain::approval::{Approval, ApprovalId, Reply, Verdict, Waits};
-use domain::assistant::{Assistant, Memory, Request, Shown};
-use domain::compaction::Room;
+use domain::approval::{Approval, ApprovalAnswer, ApprovalId, ApprovalReply, Waiter};
+use domain::assistant::{Assistant, Request, State, Update};
+use domain::compaction::ContextWindow;
 use domain::conversation::{Branch, Conversation, EntryId, Json};
-use domain::dice::Dice;
 use domain::label::Label;
 use domain::record::SurfaceName;
+use domain::rng::Rng;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
-use domain::turn::{Limits, TurnId};
-use engine::desk::{Desk, Letter};
-use engine::drive::World;
-use engine::places::Places;
-use engine::played::PlayedClock;
-use engine::ports::{Clock, Hands, Surface};
-use engine::run::House;
+use domain::turn::{TurnId, TurnLimits};
+use engine::call_slots::CallSlots;
+use engine::driver::Services;
+use engine::event_loop::EventLoop;
+use engine::handle::{AssistantHandle, Input};
+use engine::ports::{Clock, Surface, ToolRunner};
+use engine::simulation::SimClock;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Zoned;
-use testkit::forgetful::Forgetful;
-use testkit::puppet::{Line, Puppet};
+use testkit::null_journal::NullJournal;
+use testkit::scripted_model::{ModelOutcome, ScriptedModel};
 use tokio::sync::oneshot;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A tool runner that takes a minute for each call, and a surface that collects notices.
-struct Played {
-    clock: Arc<PlayedClock>,
+struct SlowServices {
+    clock: Arc<SimClock>,
     shown: Mutex<Vec<String>>,
 }
 
-impl Hands for Played {
+impl ToolRunner for SlowServices {
     fn tools(&self) -> Arc<[ToolSpec]> {
         Arc::from([])
     }
 
-    fn run<'a>(&'a self, _: TurnId, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(&'a self, _: TurnId, call: &'a ToolCall, _: &'a AssistantHandle) -> BoxFuture<'a, ToolResult> {
         async {
             self.clock.sleep(MINUTE).await;
             let call = call.id.clone();
@@ -50,17 +50,17 @@ impl Hands for Played {
     }
 }
 
-impl Surface for Played {
-    fn show(&self, shown: &Shown) {
-        if let (Shown::Notice(text), Ok(mut seen)) = (shown, self.shown.lock()) {
+impl Surface for SlowServices {
+    fn show(&self, shown: &Update) {
+        if let (Update::Notice(text), Ok(mut seen)) = (shown, self.shown.lock()) {
             seen.push(text.clone());
         }
     }
 }
 
 /// Returns the state of an assistant with an open approval card.
-fn with_a_card(now: &Zoned) -> Memory {
-    let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
+fn state_with_a_card(now: &Zoned) -> State {
+    let mut memory = State::new(Conversation::new(BTreeMap::new(), EntryId(1)));
     let id = "call-1".to_owned();
     let name = "tidy".to_owned();
     let call = ToolCall { id, name, input: Json("{}".to_owned()) };
@@ -75,42 +75,49 @@ fn with_a_card(now: &Zoned) -> Memory {
         turn,
         branch,
         call,
-        knows: domain::label::Label::PLAIN,
-        waits: Waits::Card,
+        label: domain::label::Label::PLAIN,
+        waiter: Waiter::Card,
     });
-    memory.approvals.next = ApprovalId(2);
+    memory.approvals.next_id = ApprovalId(2);
     memory
 }
 
 /// An approved call runs in simulated time, takes its time, and its result is shown.
 #[tokio::test]
-async fn a_card_is_carried_out_in_played_time() {
+async fn approved_call_runs_in_simulated_time() {
     let start: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
-    let clock = Arc::new(PlayedClock::new(&start));
-    let played = Arc::new(Played { clock: clock.clone(), shown: Mutex::default() });
-    let world = World {
-        model: Arc::new(Puppet::answering(|_| Line::says("Yes."))),
-        hands: played.clone(),
-        journal: Arc::new(Forgetful),
-        surface: played.clone(),
+    let clock = Arc::new(SimClock::new(&start));
+    let slow_services = Arc::new(SlowServices { clock: clock.clone(), shown: Mutex::default() });
+    let services = Services {
+        model: Arc::new(ScriptedModel::answering(|_| ModelOutcome::text("Yes."))),
+        tools: slow_services.clone(),
+        journal: Arc::new(NullJournal),
+        surface: slow_services.clone(),
         instructions: Arc::from(""),
-        patience: domain::patience::Limits::NONE,
-        limits: Limits::HOUSE,
-        calls: Arc::new(Places::new(1)),
+        retry_limits: domain::retry_policy::RetryLimits::NONE,
+        limits: TurnLimits::DEFAULT,
+        call_slots: Arc::new(CallSlots::new(1)),
     };
-    let assistant = Assistant::new(with_a_card(&start), Arc::from([]), Room::HOUSE, Dice::new(7));
-    let mut house = House::new(assistant, world, clock.clone(), Desk::new());
+    let assistant =
+        Assistant::new(state_with_a_card(&start), Arc::from([]), ContextWindow::DEFAULT, Rng::new(7));
+    let mut event_loop = EventLoop::new(assistant, services, clock.clone(), AssistantHandle::new());
     let (reply, _answer) = oneshot::channel();
     let which = "1".to_owned();
-    let verdict = Verdict::Allow;
+    let verdict = ApprovalAnswer::Allow;
     let by = SurfaceName::Terminal;
-    house.open(Letter::Asked(Request::Approve(Reply { which, verdict, by }), reply)).await;
+    event_loop
+        .handle(Input::Request(
+            Request::Approve(ApprovalReply { selector: which, answer: verdict, surface: by }),
+            reply,
+        ))
+        .await;
 
-    house.play(&clock, MINUTE / 2).await;
-    let told = || played.shown.lock().unwrap().iter().filter(|shown| *shown == "card 1: tidied").count();
+    event_loop.simulate(&clock, MINUTE / 2).await;
+    let told =
+        || slow_services.shown.lock().unwrap().iter().filter(|shown| *shown == "card 1: tidied").count();
     assert_eq!(told(), 0, "it takes a minute");
-    house.play(&clock, MINUTE).await;
-    assert_eq!(told(), 1, "{:?} at {}", played.shown.lock().unwrap(), clock.now());
-    house.leave().await;
+    event_loop.simulate(&clock, MINUTE).await;
+    assert_eq!(told(), 1, "{:?} at {}", slow_services.shown.lock().unwrap(), clock.now());
+    event_loop.shut_down().await;
     assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), 0);
 }

@@ -1,12 +1,12 @@
 //! Stories about settings: model, thinking, effort, limits and names.
 
 use expect_test::{Expect, expect};
-use testkit::puppet::Line;
-use testkit::story::{Story, Trouble};
+use testkit::scripted_model::ModelOutcome;
+use testkit::story::{JournalFault, Story};
 
 fn story() -> Story {
     let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
-    story.model((0..20).map(|_| Line::says("Yes.")));
+    story.script((0..20).map(|_| ModelOutcome::text("Yes.")));
     story
 }
 
@@ -15,7 +15,7 @@ fn check(told: &str, expected: &Expect) {
 }
 
 /// Returns one line for each model call: branch, model and thinking.
-fn asked(story: &Story) -> String {
+fn model_calls(story: &Story) -> String {
     let line = |context: domain::context::Context| {
         let place = if context.branch == domain::conversation::Branch::Main { "main" } else { "fork" };
         let model = context.model.unwrap_or_else(|| "the usual".to_owned());
@@ -27,17 +27,17 @@ fn asked(story: &Story) -> String {
 /// IF-4, IF-34, RC-9: a fork uses the model of its setting, else main's. Its thinking is fixed when
 /// it opens, and its model changes with the next turn.
 #[test]
-fn a_fork_has_a_model_and_a_way_to_think_of_its_own() {
+fn fork_has_its_own_model_and_thinking() {
     let mut story = story();
-    story.human("one").human_commands("/config model.main opus").human_commands("/config thinking.main 8000");
-    story.human("two").human_begins_command("/fork").settle().hears_last("Yes.");
-    story.human_commands("/config model.fork haiku").human_commands("/config thinking.fork adaptive");
-    story.human_commands("/config thinking.main off").human("three");
-    story.human_commands("/config model.fork default").human("four");
-    story.human_begins_command("/exit").hears("discarded").human("five");
-    story.human_begins_command("/fork").settle().hears_last("Yes.");
+    story.user("one").user_commands("/config model.main opus").user_commands("/config thinking.main 8000");
+    story.user("two").user_begins_command("/fork").wait_for_answers().wait_for_last_line("Yes.");
+    story.user_commands("/config model.fork haiku").user_commands("/config thinking.fork adaptive");
+    story.user_commands("/config thinking.main off").user("three");
+    story.user_commands("/config model.fork default").user("four");
+    story.user_begins_command("/exit").wait_for_line("discarded").user("five");
+    story.user_begins_command("/fork").wait_for_answers().wait_for_last_line("Yes.");
     check(
-        &asked(&story),
+        &model_calls(&story),
         &expect![[r#"
             main: the usual, auto
             main: claude-opus-9, 8000
@@ -53,15 +53,15 @@ fn a_fork_has_a_model_and_a_way_to_think_of_its_own() {
 /// MC-26, MC-27, IF-33, SL-8, SL-9: `/model` and `/thinking` apply from the next answer on, and are
 /// refused in a fork.
 #[test]
-fn a_model_and_a_way_to_think_are_chosen_on_main_alone() {
+fn model_and_thinking_are_chosen_on_main_only() {
     let mut story = story();
-    story.human_commands("/model Haiku").human_commands("/thinking adaptive").human("hi");
-    story.human_begins_command("/fork taxes").hears_last("Yes.");
-    story.human_commands("/model opus").human_commands("/thinking off");
-    story.human_commands("/model").human_commands("/thinking");
-    story.human_begins_command("/exit").hears("discarded").human_commands("/model gpt");
+    story.user_commands("/model Haiku").user_commands("/thinking adaptive").user("hi");
+    story.user_begins_command("/fork taxes").wait_for_last_line("Yes.");
+    story.user_commands("/model opus").user_commands("/thinking off");
+    story.user_commands("/model").user_commands("/thinking");
+    story.user_begins_command("/exit").wait_for_line("discarded").user_commands("/model gpt");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> /model Haiku
             told> From the next answer on, haiku answers (claude-haiku-9).
@@ -90,17 +90,14 @@ fn a_model_and_a_way_to_think_are_chosen_on_main_alone() {
 
 /// MC-26: a full id is accepted as a name, and the reply says what is special about that model.
 #[test]
-fn a_model_is_chosen_by_its_full_id() {
+fn model_is_chosen_by_its_full_id() {
     let mut story = story();
-    story
-        .human_commands("/config thinking.main adaptive")
-        .human_commands("/model claude-haiku-4-5")
-        .human("hi");
-    story.human_commands("/thinking").human_commands("/effort").human_commands("/model");
-    story.crash().human_commands("/model claude-opus-4-1").human_commands("/model opus").human("you?");
-    story.human_commands("/model Default").human("and you?");
+    story.user_commands("/config thinking.main adaptive").user_commands("/model claude-haiku-4-5").user("hi");
+    story.user_commands("/thinking").user_commands("/effort").user_commands("/model");
+    story.crash().user_commands("/model claude-opus-4-1").user_commands("/model opus").user("you?");
+    story.user_commands("/model Default").user("and you?");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> /config thinking.main adaptive
             told> **thinking.main**: adaptive
@@ -128,7 +125,7 @@ fn a_model_is_chosen_by_its_full_id() {
         "#]],
     );
     check(
-        &asked(&story),
+        &model_calls(&story),
         &expect![[r#"
         main: claude-haiku-4-5, adaptive
         main: claude-opus-9, adaptive
@@ -140,44 +137,48 @@ fn a_model_is_chosen_by_its_full_id() {
 /// The effort of a request is that of `/effort`, then of the setting, then of the thinking mode. A
 /// fork keeps the effort with which it opened, so that it can use the vendor's cache.
 #[test]
-fn effort_is_chosen_set_and_fixed_in_a_side_conversation() {
+fn effort_is_chosen_and_fixed_in_a_fork() {
     let mut story = story();
-    story.human("one").human_commands("/config effort.main medium").human("two");
-    story.human_commands("/effort high").human("three");
-    story.human_begins_command("/fork").hears_last("Yes.");
-    story.human_commands("/effort low").human_commands("/config effort.main max").human("aside");
-    story.human_begins_command("/exit").hears("discarded").human("four");
-    story.human_commands("/effort xhigh").crash().human("five");
-    story.human_commands("/effort low").human_commands("/effort default").human("six");
-    story.human_commands("/config effort.main default").human_commands("/thinking 32k").human("seven");
+    story.user("one").user_commands("/config effort.main medium").user("two");
+    story.user_commands("/effort high").user("three");
+    story.user_begins_command("/fork").wait_for_last_line("Yes.");
+    story.user_commands("/effort low").user_commands("/config effort.main max").user("aside");
+    story.user_begins_command("/exit").wait_for_line("discarded").user("four");
+    story.user_commands("/effort xhigh").crash().user("five");
+    story.user_commands("/effort low").user_commands("/effort default").user("six");
+    story.user_commands("/config effort.main default").user_commands("/thinking 32k").user("seven");
     let efforts: Vec<_> = story.contexts().iter().map(|context| context.effort.as_str()).collect();
     assert_eq!(
         efforts,
         ["low", "medium", "high", "high", "high", "max", "max", "max", "high"],
         "{}",
-        story.told()
+        story.transcript()
     );
-    assert!(story.told().contains("refused> exit the side conversation first"), "{}", story.told());
+    assert!(
+        story.transcript().contains("refused> exit the side conversation first"),
+        "{}",
+        story.transcript()
+    );
 }
 
 /// A different effort of background runs means reading main without the vendor's cache, which the
 /// reply says.
 #[test]
-fn another_effort_in_the_background_is_told_with_what_it_costs() {
+fn different_background_effort_warns_about_the_cache() {
     let mut story = story();
-    story.human_commands("/config effort.background high").human_commands("/config effort.background low");
-    let told = story.told();
+    story.user_commands("/config effort.background high").user_commands("/config effort.background low");
+    let told = story.transcript();
     assert_eq!(told.matches("without the vendor's cache").count(), 1, "{told}");
 }
 
 /// MC-29, RC-1, SL-8, SL-9: settings and `/model` survive a restart; `/thinking` does not.
 #[test]
-fn settings_survive_a_restart_and_a_passing_choice_does_not() {
+fn settings_survive_a_restart_and_thinking_command_does_not() {
     let mut story = story();
-    story.human_commands("/model opus").human_commands("/config thinking.main adaptive");
-    story.human_commands("/thinking 32k budget").human("one").crash().human("two");
+    story.user_commands("/model opus").user_commands("/config thinking.main adaptive");
+    story.user_commands("/thinking 32k budget").user("one").crash().user("two");
     check(
-        &asked(&story),
+        &model_calls(&story),
         &expect![[r#"
         main: claude-opus-9, 32000
         main: claude-opus-9, adaptive
@@ -191,12 +192,12 @@ fn settings_survive_a_restart_and_a_passing_choice_does_not() {
 
 /// An open fork keeps its thinking mode after a restart.
 #[test]
-fn an_open_fork_thinks_after_a_restart_as_it_did_before() {
+fn open_fork_keeps_its_thinking_after_a_restart() {
     let mut story = story();
-    story.human_commands("/config thinking.fork 8000").human_begins_command("/fork").hears_last("Yes.");
-    story.human_commands("/config thinking.fork off").crash().human("still here?");
+    story.user_commands("/config thinking.fork 8000").user_begins_command("/fork").wait_for_last_line("Yes.");
+    story.user_commands("/config thinking.fork off").crash().user("still here?");
     check(
-        &asked(&story),
+        &model_calls(&story),
         &expect![[r#"
         fork: the usual, 8000
         fork: the usual, 8000
@@ -206,17 +207,20 @@ fn an_open_fork_thinks_after_a_restart_as_it_did_before() {
 
 /// IF-4, IF-34: the idle timeout of a fork is fixed when it opens.
 #[test]
-fn a_quiet_fork_waits_as_long_as_was_set_when_it_began() {
+fn idle_timeout_of_a_fork_is_fixed_when_it_opens() {
     let mut story = story();
-    story.human_commands("/config fork_idle_timeout 30").human_begins_command("/fork").hears_last("Yes.");
-    story.human_commands("/config fork_idle_timeout 5").clock("08:29");
-    story.clock("08:31").hears("quiet for 30 minutes");
-    assert_eq!(story.told().matches("has been quiet").count(), 1, "{}", story.told());
+    story
+        .user_commands("/config fork_idle_timeout 30")
+        .user_begins_command("/fork")
+        .wait_for_last_line("Yes.");
+    story.user_commands("/config fork_idle_timeout 5").clock("08:29");
+    story.clock("08:31").wait_for_line("quiet for 30 minutes");
+    assert_eq!(story.transcript().matches("has been quiet").count(), 1, "{}", story.transcript());
 }
 
 /// SL-13, RC-8: `/config` lists all settings, shows one, changes one, and refuses invalid values.
 #[test]
-fn settings_are_told_changed_and_refused_in_words() {
+fn settings_are_shown_changed_and_refused() {
     let mut story = story();
     for command in [
         "/config",
@@ -227,10 +231,10 @@ fn settings_are_told_changed_and_refused_in_words() {
         "/config colour red",
         "/config permission_mode acceptedits",
     ] {
-        story.human_commands(command);
+        story.user_commands(command);
     }
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> /config
             told> **model.main**: (default)
@@ -269,30 +273,30 @@ fn settings_are_told_changed_and_refused_in_words() {
 
 /// RC-10: an invalid value in the file is reported at the start, and the default applies.
 #[test]
-fn a_wrong_value_in_the_file_is_named_and_not_used() {
+fn invalid_value_in_the_file_is_reported_and_ignored() {
     let mut story = story();
     let state = story.paths().state();
     std::fs::write(state.join("config.json"), r#"{"thinking_main": "loud", "model_main": "opus"}"#).unwrap();
-    story.crash().human("hi");
-    assert_eq!(asked(&story), "main: claude-opus-9, auto\n");
-    let told = story.told();
+    story.crash().user("hi");
+    assert_eq!(model_calls(&story), "main: claude-opus-9, auto\n");
+    let told = story.transcript();
     assert!(told.contains("notice> state/config.json: thinking.main: it cannot be `loud`."), "{told}");
 }
 
 /// MC-17, SL-10: settings commands and queries do not wait for a running answer.
 #[test]
-fn commands_that_choose_do_not_wait_for_the_answer_that_goes_on() {
+fn settings_commands_do_not_wait_for_a_running_answer() {
     let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
-    story.model([Line::holds("I was saying"), Line::says("Yes.")]);
-    story.human_begins("hello");
+    story.script([ModelOutcome::hang("I was saying"), ModelOutcome::text("Yes.")]);
+    story.user_begins("hello");
     for command in
         ["/model opus", "/thinking off", "/config auto_update on", "/ping-budget 3", "/cost", "/why"]
     {
-        story.human_commands(command);
+        story.user_commands(command);
     }
-    story.human_begins_command("/interrupt").settle();
+    story.user_begins_command("/interrupt").wait_for_answers();
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> hello
             human> /model opus
@@ -320,13 +324,13 @@ fn commands_that_choose_do_not_wait_for_the_answer_that_goes_on() {
 
 /// SL-12, PB-1, PB-2, PB-13: the ping budget is shown, changed and stored.
 #[test]
-fn the_budget_of_pings_is_told_and_changed() {
+fn ping_budget_is_shown_and_changed() {
     let mut story = story();
-    story.human_commands("/ping-budget").human_commands("/ping-budget 3 60").human_commands("/ping-budget 0");
-    story.crash().human_commands("/ping-budget").human_commands("/ping-budget 6").clock("08:30");
-    story.human_commands("/ping-budget");
+    story.user_commands("/ping-budget").user_commands("/ping-budget 3 60").user_commands("/ping-budget 0");
+    story.crash().user_commands("/ping-budget").user_commands("/ping-budget 6").clock("08:30");
+    story.user_commands("/ping-budget");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> /ping-budget
         told> budget: 5/5
@@ -350,17 +354,17 @@ fn the_budget_of_pings_is_told_and_changed() {
 
 /// SL-6, SL-13: the daily limit is shown with the spending, changed without a restart, and stored.
 #[test]
-fn the_limit_of_a_day_is_changed_and_told_with_what_was_spent() {
+fn daily_limit_is_changed_and_shown_with_the_spending() {
     let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
     for command in ["/config daily_limit lots", "/config daily_limit 6 8M", "/cost"] {
-        story.human_commands(command);
+        story.user_commands(command);
     }
     story.crash();
     for command in ["/cost", "/config daily_limit off", "/config daily_limit off", "/cost"] {
-        story.human_commands(command);
+        story.user_commands(command);
     }
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> /config daily_limit lots
         refused> daily_limit: it cannot be `lots`. use dollars such as `6`, tokens such as `8M`, both such as `6 8M`, `off`, or `default`.
@@ -386,12 +390,16 @@ fn the_limit_of_a_day_is_changed_and_told_with_what_was_spent() {
 
 /// B3: a name that cannot be written is refused completely: neither the file nor the model gets it.
 #[test]
-fn a_name_that_cannot_be_written_is_not_half_set() {
+fn name_that_cannot_be_written_is_refused() {
     let mut story = story();
-    story.trouble(1, Trouble::Fails).human_commands("/name Julia").human_commands("/name");
-    story.trouble(2, Trouble::Fails).human_commands("/name Julia").crash().human_commands("/name");
+    story.inject_journal_fault(1, JournalFault::Fail).user_commands("/name Julia").user_commands("/name");
+    story
+        .inject_journal_fault(2, JournalFault::Fail)
+        .user_commands("/name Julia")
+        .crash()
+        .user_commands("/name");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> /name Julia
         refused> i can't write that down: the disk is full.
@@ -409,15 +417,20 @@ fn a_name_that_cannot_be_written_is_not_half_set() {
 /// F1: the guessed name of the user is changed for good by `/name`, the model reads of it once, and
 /// an invalid name is refused with a hint. The model cannot change it.
 #[test]
-fn the_human_says_what_they_are_called() {
+fn user_sets_their_name() {
     let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
-    let renames = Line::calls("schedule", r#"{"words":"name Mallory"}"#);
-    story.model([Line::says("Hello Julia."), renames, Line::says("No."), Line::says("Yes.")]);
-    story.human_commands("/name").human_commands("/name Julia  Smith").human("hi");
-    story.human_commands("/name you: obey").human("call me Mallory").crash().human_commands("/name");
-    story.human("hi again").human_commands("/name default").human_commands("/name");
+    let renames = ModelOutcome::tool_call("schedule", r#"{"words":"name Mallory"}"#);
+    story.script([
+        ModelOutcome::text("Hello Julia."),
+        renames,
+        ModelOutcome::text("No."),
+        ModelOutcome::text("Yes."),
+    ]);
+    story.user_commands("/name").user_commands("/name Julia  Smith").user("hi");
+    story.user_commands("/name you: obey").user("call me Mallory").crash().user_commands("/name");
+    story.user("hi again").user_commands("/name default").user_commands("/name");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> /name
         told> i call you julius. `/name NAME` changes it.

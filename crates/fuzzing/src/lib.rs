@@ -5,42 +5,42 @@
 //! reproducible.
 
 pub mod corpus;
-mod doors;
 mod mutation;
+mod targets;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use domain::dice::Dice;
+use domain::rng::Rng;
 
-pub use doors::{DOORS, Door};
-pub use mutation::mutated;
+pub use mutation::mutate;
+pub use targets::{FuzzTarget, TARGETS};
 
 /// Maximum input length. Longer inputs are rejected by limits that have their own tests.
-pub const LONGEST: usize = 4_096;
+pub const MAX_INPUT_BYTES: usize = 4_096;
 
 /// An input that makes a target panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
-    pub door: &'static str,
+pub struct Crash {
+    pub target: &'static str,
     pub bytes: Vec<u8>,
     /// The panic message.
-    pub said: String,
+    pub message: String,
 }
 
 /// Runs the target `name` without catching panics.
-pub fn read(name: &str, bytes: &[u8]) {
-    if let Some(door) = DOORS.iter().find(|door| door.name == name) {
-        (door.read)(bytes);
+pub fn run_by_name(name: &str, bytes: &[u8]) {
+    if let Some(target) = TARGETS.iter().find(|target| target.name == name) {
+        (target.run)(bytes);
     }
 }
 
 /// Runs `target` with these bytes.
-pub fn try_one(door: &Door, bytes: &[u8]) -> Result<(), Broken> {
+pub fn run_target(target: &FuzzTarget, bytes: &[u8]) -> Result<(), Crash> {
     // A target keeps no state, so unwinding leaves nothing inconsistent.
-    catch_unwind(AssertUnwindSafe(|| (door.read)(bytes))).map_err(|panic| {
-        let said = panic.downcast_ref::<String>().cloned();
-        let said = said.or_else(|| panic.downcast_ref::<&str>().map(|said| (*said).to_owned()));
-        Broken { door: door.name, bytes: bytes.to_vec(), said: said.unwrap_or_default() }
+    catch_unwind(AssertUnwindSafe(|| (target.run)(bytes))).map_err(|panic| {
+        let output = panic.downcast_ref::<String>().cloned();
+        let output = output.or_else(|| panic.downcast_ref::<&str>().map(|output| (*output).to_owned()));
+        Crash { target: target.name, bytes: bytes.to_vec(), message: output.unwrap_or_default() }
     })
 }
 
@@ -48,17 +48,17 @@ pub fn try_one(door: &Door, bytes: &[u8]) -> Result<(), Broken> {
 ///
 /// # Errors
 /// The first crash.
-pub fn knock(door: &Door, seed: u64, times: u64) -> Result<(), Broken> {
-    let mut known = corpus::of(door.name);
+pub fn fuzz(target: &FuzzTarget, seed: u64, times: u64) -> Result<(), Crash> {
+    let mut known = corpus::inputs(target.name);
     for bytes in &known {
-        try_one(door, bytes)?;
+        run_target(target, bytes)?;
     }
-    let mut dice = Dice::new(seed);
+    let mut rng = Rng::new(seed);
     for _ in 0..times {
-        let bytes = mutated(&known, &mut dice);
-        try_one(door, &bytes)?;
+        let bytes = mutate(&known, &mut rng);
+        run_target(target, &bytes)?;
         // Some mutations join the corpus, so that changes accumulate.
-        if dice.roll().is_multiple_of(64) {
+        if rng.next_u64().is_multiple_of(64) {
             known.push(bytes);
         }
     }

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use journal::Paths;
 use journal::disk::RealDisk;
-use journal::jobs::JobBook;
+use journal::jobs::JobFileScanner;
 use tempfile::TempDir;
 
 fn main() {
@@ -24,9 +24,9 @@ fn main() {
 /// One year after the files were written, so that all of them count as settled.
 const NOW: Timestamp = Timestamp::constant(1_830_000_000, 0);
 
-struct Shelf(TempDir);
+struct JobDirectory(TempDir);
 
-impl Shelf {
+impl JobDirectory {
     fn new(jobs: usize) -> Self {
         let memory = Path::new("/dev/shm");
         let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
@@ -51,30 +51,30 @@ impl Shelf {
         fs::write(self.path(n), text).unwrap();
     }
 
-    fn book(&self) -> JobBook {
-        JobBook::open(Arc::new(RealDisk), &Paths::new(self.0.path()), TimeZone::UTC)
+    fn store(&self) -> JobFileScanner {
+        JobFileScanner::open(Arc::new(RealDisk), &Paths::new(self.0.path()), TimeZone::UTC)
     }
 }
 
 #[divan::bench(args = [60, 1_000, 100_000], sample_count = 5, sample_size = 1)]
 fn first_look(bencher: Bencher, jobs: usize) {
-    let shelf = Shelf::new(jobs);
-    bencher.with_inputs(|| shelf.book()).bench_values(|mut book| black_box(book.look(NOW).len()));
+    let shelf = JobDirectory::new(jobs);
+    bencher.with_inputs(|| shelf.store()).bench_values(|mut book| black_box(book.scan(NOW).len()));
 }
 
 #[divan::bench(args = [60, 1_000, 100_000], sample_count = 5, sample_size = 1)]
 fn nothing_changed(bencher: Bencher, jobs: usize) {
-    let shelf = Shelf::new(jobs);
-    let mut book = shelf.book();
-    book.look(NOW);
-    bencher.bench_local(|| assert!(book.look(NOW).is_empty()));
+    let shelf = JobDirectory::new(jobs);
+    let mut book = shelf.store();
+    book.scan(NOW);
+    bencher.bench_local(|| assert!(book.scan(NOW).is_empty()));
 }
 
 #[divan::bench(args = [60, 1_000, 100_000], sample_count = 20, sample_size = 1)]
 fn one_changed_file(bencher: Bencher, jobs: usize) {
-    let shelf = Shelf::new(jobs);
-    let mut book = shelf.book();
-    book.look(NOW);
+    let shelf = JobDirectory::new(jobs);
+    let mut book = shelf.store();
+    book.scan(NOW);
     let mut n = 0;
     let change = || {
         n += 1;
@@ -82,5 +82,5 @@ fn one_changed_file(bencher: Bencher, jobs: usize) {
     };
     bencher
         .with_inputs(change)
-        .bench_local_values(|()| assert_eq!(book.look_at(&[shelf.path(jobs / 2)], NOW).len(), 1));
+        .bench_local_values(|()| assert_eq!(book.scan_paths(&[shelf.path(jobs / 2)], NOW).len(), 1));
 }

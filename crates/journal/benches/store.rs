@@ -9,14 +9,14 @@
 use std::path::Path;
 
 use divan::{Bencher, black_box};
-use domain::conversation::{Block, Branch, Conversation, EntryId, Reach, Said};
-use domain::dice::Dice;
+use domain::conversation::{Block, Branch, Completeness, Conversation, EntryContent, EntryId};
 use domain::record::Record;
+use domain::rng::Rng;
 use jiff::Timestamp;
 use journal::Paths;
 use journal::db::{Database, PathCache};
 use tempfile::TempDir;
-use testkit::long_life;
+use testkit::long_history;
 
 fn main() {
     divan::main();
@@ -33,9 +33,9 @@ struct Store {
 
 impl Store {
     fn new(dir: TempDir, entries: u64) -> Self {
-        long_life::lay_out(dir.path(), entries).unwrap();
+        long_history::create(dir.path(), entries).unwrap();
         let database = Database::open(&Paths::new(dir.path()).database()).unwrap();
-        let conversation = database.memory().unwrap().conversation;
+        let conversation = database.load_state().unwrap().conversation;
         Self { dir, database, conversation }
     }
 
@@ -65,12 +65,12 @@ fn fork_with_the_disk(bencher: Bencher, entries: u64) {
 
 fn forks(bencher: Bencher, store: Store) {
     let Store { dir: _dir, mut database, mut conversation } = store;
-    let mut dice = Dice::new(7);
+    let mut dice = Rng::new(7);
     let mut count = 0;
     let next = || {
         count += 1;
         let fork = Branch::fork(&format!("run-{count}")).unwrap();
-        [Record::Moved(conversation.fork(&Branch::Main, fork, dice.session(), NOW).unwrap())]
+        [Record::BranchMoved(conversation.fork(&Branch::Main, fork, dice.session_id(), NOW).unwrap())]
     };
     bencher.with_inputs(next).bench_local_refs(|records| database.write(records).unwrap());
 }
@@ -89,8 +89,8 @@ fn appends(bencher: Bencher, store: Store) {
     let Store { dir: _dir, mut database, mut conversation } = store;
     let next = || {
         let words = vec![Block::Text("the train leaves at nine, and the locker is 214".to_owned())];
-        let said = Said::Assistant(words, Reach::Whole);
-        [Record::Said(Branch::Main, conversation.say(&Branch::Main, said, NOW).unwrap())]
+        let said = EntryContent::Assistant(words, Completeness::Complete);
+        [Record::EntryAppended(Branch::Main, conversation.append(&Branch::Main, said, NOW).unwrap())]
     };
     bencher.with_inputs(next).bench_local_refs(|records| database.write(records).unwrap());
 }
@@ -115,11 +115,11 @@ fn path_cold(bencher: Bencher, entries: u64) {
 #[divan::bench(args = [100_000])]
 fn newest_50(bencher: Bencher, entries: u64) {
     let store = Store::new(in_memory(), entries);
-    bencher.bench_local(|| store.database.recent(&Branch::Main, None, black_box(50)).unwrap());
+    bencher.bench_local(|| store.database.recent_entries(&Branch::Main, None, black_box(50)).unwrap());
 }
 
 #[divan::bench(args = [1_000_000], sample_count = 20)]
 fn open(bencher: Bencher, entries: u64) {
     let Store { dir, .. } = Store::new(in_memory(), entries);
-    bencher.bench_local(|| long_life::open(dir.path()).unwrap().memory);
+    bencher.bench_local(|| long_history::open(dir.path()).unwrap().state);
 }

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 pub use protocol::{
-    add, append_line, ensure_dir, is_half_written, is_of_another, keep_copy, remove, replace, replace_all,
-    replace_if, set_aside, sweep, sweep_beside,
+    append_line, belongs_to_live_process, create_new, ensure_dir, is_temporary, remove, remove_leftovers,
+    remove_leftovers_of, replace, replace_all, replace_if, save_damaged_copy, set_aside,
 };
 pub use real::RealDisk;
 
@@ -25,15 +25,15 @@ pub trait Disk: Send + Sync {
     /// Reads at most `most` bytes of a file from offset `from`; fewer at its end.
     fn read_part(&self, path: &Path, from: u64, most: usize) -> io::Result<Vec<u8>>;
     /// Resolves the links of `path`. A disk without links returns it unchanged.
-    fn real(&self, path: &Path) -> io::Result<PathBuf> {
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
         Ok(path.to_owned())
     }
     /// The kind of file at `path`, following links. `None` if it does not exist.
-    fn look(&self, path: &Path) -> io::Result<Option<Seen>>;
+    fn file_kind(&self, path: &Path) -> io::Result<Option<FileKind>>;
     /// The change stamp of `path`. `None` if it does not exist.
     fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>>;
     /// Lists a directory, in no particular order.
-    fn list(&self, dir: &Path) -> io::Result<Vec<Listed>>;
+    fn list(&self, dir: &Path) -> io::Result<Vec<FileEntry>>;
     /// Creates a directory and its parents, readable by the owner only.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
     /// Creates a new file with `bytes`, readable by the owner only, and syncs it.
@@ -47,15 +47,15 @@ pub trait Disk: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
     /// Returns whether a file is executable. Always false on a disk without such a permission.
-    fn may_run(&self, _path: &Path) -> io::Result<bool> {
+    fn is_executable(&self, _path: &Path) -> io::Result<bool> {
         Ok(false)
     }
     /// Makes a file executable for its owner.
-    fn let_run(&self, _path: &Path) -> io::Result<()> {
+    fn make_executable(&self, _path: &Path) -> io::Result<()> {
         Ok(())
     }
     /// Renames `from` to `to`; fails if `to` exists.
-    fn name(&self, from: &Path, to: &Path) -> io::Result<()>;
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Syncs a directory, so that its names are durable.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
@@ -63,36 +63,36 @@ pub trait Disk: Send + Sync {
 
 /// Kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum FileKind {
     /// A regular file of this size.
     File(u64),
     Directory,
     /// A pipe, socket or device.
-    Strange,
+    Other,
 }
 
 /// Identifies one state of a file, to detect changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Its kind after following links; `None` if they are broken.
-    pub seen: Option<Seen>,
+    pub kind: Option<FileKind>,
     /// The inode number.
-    pub number: u64,
+    pub inode: u64,
     /// The last change of its content or permissions.
     pub changed: Timestamp,
 }
 
 /// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct FileEntry {
     /// The full path.
     pub path: PathBuf,
     pub stamp: Stamp,
 }
 
-impl Listed {
+impl FileEntry {
     /// Returns whether it is a regular file or a link to one.
     pub fn is_file(&self) -> bool {
-        matches!(self.stamp.seen, Some(Seen::File(_)))
+        matches!(self.stamp.kind, Some(FileKind::File(_)))
     }
 }

@@ -6,11 +6,11 @@
 
 pub mod agents;
 pub mod config;
+mod error;
 pub mod fork_messages;
-pub mod history;
 pub mod inquiries;
 pub mod items;
-mod job_head;
+mod job_keys;
 pub mod model_places;
 pub mod pending_updates;
 pub mod ping_budget;
@@ -19,12 +19,12 @@ pub mod reminders;
 mod rhythm;
 pub mod routine_sessions;
 pub mod routines;
+pub mod session_history;
 pub mod sessions;
 pub mod skills;
-mod state;
+mod state_file;
 pub mod tool_lists;
-mod trouble;
 pub mod webhooks;
 
-pub use state::Found;
-pub use trouble::{Damage, Trouble};
+pub use error::{Damage, FileError};
+pub use state_file::FileContent;

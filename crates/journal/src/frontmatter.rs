@@ -5,23 +5,23 @@
 //! the user is never rewritten as a whole: an edit changes one key and preserves the rest byte for
 //! byte.
 
-mod bad;
 mod edit;
+mod error;
 mod quoting;
 mod read;
 mod scan;
-mod slips;
 mod split;
+mod typos;
 mod value;
 pub(crate) mod wire;
 mod write;
 
-pub use bad::{BadFile, BadText};
 pub use edit::{Change, edit};
+pub use error::{BadFile, BadText};
 pub(crate) use quoting::with_quoted_values;
-pub(crate) use read::{read, told, untrue};
-pub use slips::slips;
-pub(crate) use slips::{reminder_keys, routine_keys, webhook_keys};
+pub(crate) use read::{invalid_value, read, require_body};
 pub use split::{Split, split};
+pub use typos::find_typos;
+pub(crate) use typos::{reminder_keys, routine_keys, webhook_keys};
 pub use value::Value;
-pub(crate) use write::Head;
+pub(crate) use write::FrontmatterBuilder;

@@ -4,11 +4,11 @@
 //! changed, a plan is gone, a file is invalid and why. An invalid file keeps its last valid plan,
 //! and a file that is still being saved causes no news.
 
-mod book;
 mod kind;
-mod sheet;
-mod shelf;
+mod scanner;
+mod tracked_file;
+mod tracked_files;
 mod watch;
 
-pub use book::JobBook;
-pub use watch::{LOOKS_EVERY, Watch, watch};
+pub use scanner::JobFileScanner;
+pub use watch::{JobFileWatch, SCAN_INTERVAL, watch};

@@ -14,8 +14,8 @@ use crate::paths::Paths;
 pub const LOCK_FILE: &str = "bot.lock";
 
 /// Attempts, and delay between them, if the holder of the lock is dead.
-const TRIES: u32 = 100;
-const APART: Duration = Duration::from_millis(5);
+const MAX_ATTEMPTS: u32 = 100;
+const RETRY_DELAY: Duration = Duration::from_millis(5);
 
 /// Held as long as the daemon runs. The system releases it when the process ends.
 #[derive(Debug)]
@@ -26,24 +26,24 @@ pub struct Lock {
 
 /// An error from taking the lock.
 #[derive(Debug, thiserror::Error)]
-pub enum NotLocked {
+pub enum LockError {
     /// Another process holds it.
     #[error("{0}")]
-    Running(Running),
+    Running(RunningInstance),
     #[error("{0}")]
     Disk(#[from] io::Error),
 }
 
 /// The process that uses a data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Running {
+pub enum RunningInstance {
     /// This program, and its process id if known.
     Ours(Option<u32>),
     /// The Python program, which does not use the lock.
     Python(u32),
 }
 
-impl Running {
+impl RunningInstance {
     /// The process id, if known.
     pub fn pid(self) -> Option<u32> {
         match self {
@@ -53,7 +53,7 @@ impl Running {
     }
 }
 
-impl fmt::Display for Running {
+impl fmt::Display for RunningInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ours(Some(pid)) => write!(f, "already running (pid {pid}). talk to it: ollim-bot chat"),
@@ -73,15 +73,15 @@ impl Lock {
         clippy::disallowed_methods,
         reason = "a lock belongs to an open file, which the trait Disk does not provide"
     )]
-    pub fn take(state: &Path, pid: u32) -> Result<Self, NotLocked> {
+    pub fn take(state: &Path, pid: u32) -> Result<Self, LockError> {
         let pid_file = state.join("bot.pid");
         // Checked first, so that a refused start creates no files.
-        if let Some(pid) = written(state).filter(|other| *other != pid && is_python(*other)) {
-            return Err(NotLocked::Running(Running::Python(pid)));
+        if let Some(pid) = pid_in_file(state).filter(|other| *other != pid && is_python_process(*other)) {
+            return Err(LockError::Running(RunningInstance::Python(pid)));
         }
         let path = state.join(LOCK_FILE);
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        lock(&file, state)?;
+        acquire(&file, state)?;
         let mut written =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&pid_file)?;
         written.write_all(pid.to_string().as_bytes())?;
@@ -113,9 +113,9 @@ impl Drop for Lock {
 /// child that inherited the file until its exec, so a lock with a dead holder is tried again for a
 /// moment.
 #[expect(clippy::disallowed_methods, reason = "no Clock exists yet at this point")]
-fn lock(file: &File, state: &Path) -> Result<(), NotLocked> {
+fn acquire(file: &File, state: &Path) -> Result<(), LockError> {
     let mut holds = None;
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         match file.try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::Error(error)) => return Err(error.into()),
@@ -124,9 +124,9 @@ fn lock(file: &File, state: &Path) -> Result<(), NotLocked> {
         if holds.is_some_and(is_alive) {
             break;
         }
-        std::thread::sleep(APART);
+        std::thread::sleep(RETRY_DELAY);
     }
-    Err(NotLocked::Running(Running::Ours(holds)))
+    Err(LockError::Running(RunningInstance::Ours(holds)))
 }
 
 /// Returns whether the process `pid` is running.
@@ -146,27 +146,27 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 pub fn holder(state: &Path) -> Option<u32> {
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
     let inode = std::fs::metadata(state.join(LOCK_FILE)).map(|found| found.ino()).unwrap_or_default();
-    lock_holder(&locks, inode).or_else(|| written(state))
+    parse_holder(&locks, inode).or_else(|| pid_in_file(state))
 }
 
 /// The process id in the file in `state`.
 #[expect(clippy::disallowed_methods, reason = "the file of the process id is not state of the journal")]
-fn written(state: &Path) -> Option<u32> {
+fn pid_in_file(state: &Path) -> Option<u32> {
     std::fs::read_to_string(state.join("bot.pid")).ok()?.trim().parse().ok()
 }
 
 /// Returns whether the process `pid` is the Python program. Not used for this program, which has
 /// the lock and whose id may have been reused.
 #[expect(clippy::disallowed_methods, reason = "/proc is not state of the journal")]
-fn is_python(pid: u32) -> bool {
+fn is_python_process(pid: u32) -> bool {
     let told = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words: Vec<_> = told.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
-    is_the_python_program(&words.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+    is_python_command_line(&words.iter().map(AsRef::as_ref).collect::<Vec<_>>())
 }
 
 /// Returns whether a command line such as `python -X dev /usr/bin/ollim-bot` or `python3.12 -m
 /// ollim_bot` starts the Python program, rather than only naming its file.
-fn is_the_python_program(words: &[&str]) -> bool {
+fn is_python_command_line(words: &[&str]) -> bool {
     let Some((program, mut rest)) = words.split_first() else { return false };
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     if !["python", "pypy"].iter().any(|name| last(program).starts_with(name)) {
@@ -186,7 +186,7 @@ fn is_the_python_program(words: &[&str]) -> bool {
 }
 
 /// Parses lines such as `1: FLOCK  ADVISORY  WRITE 32545 fe:00:5374691 0 EOF`.
-fn lock_holder(locks: &str, inode: u64) -> Option<u32> {
+fn parse_holder(locks: &str, inode: u64) -> Option<u32> {
     let holders = locks.lines().filter_map(|line| {
         let mut words = line.split_whitespace().skip(1);
         let kind = words.next()?;
@@ -223,7 +223,7 @@ mod tests {
 
     /// B6: a program that was killed while starting a child does not prevent the next start.
     #[test]
-    fn what_the_dead_hold_is_waited_for() {
+    fn a_lock_inherited_from_a_dead_process_is_waited_for() {
         let state = tempfile::tempdir().unwrap();
         let mut orphan = orphan(state.path());
         let (said, heard) = std::sync::mpsc::channel();
@@ -238,11 +238,11 @@ mod tests {
 
     /// B6: a lock held by a live process is refused at once, with its process id.
     #[test]
-    fn what_the_living_hold_is_refused() {
+    fn a_lock_held_by_a_live_process_is_refused() {
         let state = tempfile::tempdir().unwrap();
         let me = std::process::id();
         let held = Lock::take(state.path(), me).unwrap();
-        assert!(matches!(Lock::take(state.path(), 8), Err(NotLocked::Running(who)) if who.pid() == Some(me)));
+        assert!(matches!(Lock::take(state.path(), 8), Err(LockError::Running(who)) if who.pid() == Some(me)));
         drop(held);
         Lock::take(state.path(), 8).unwrap();
     }
@@ -250,7 +250,7 @@ mod tests {
     /// SU-4: the Python program is recognised by its command line, not by programs that use its
     /// files.
     #[test]
-    fn the_python_program_is_told_from_who_reads_its_files() {
+    fn the_python_program_is_distinguished_from_programs_that_use_its_files() {
         for (line, is_it) in [
             ("/opt/a/.venv/bin/python /opt/a/.venv/bin/ollim-bot", true),
             ("python3.12 -X dev -u /usr/bin/ollim-bot --verbose", true),
@@ -267,7 +267,7 @@ mod tests {
             ("python3", false),
             ("", false),
         ] {
-            assert_eq!(is_the_python_program(&line.split(' ').collect::<Vec<_>>()), is_it, "{line}");
+            assert_eq!(is_python_command_line(&line.split(' ').collect::<Vec<_>>()), is_it, "{line}");
         }
     }
 }

@@ -5,42 +5,42 @@
 //! newest message back to the first, without side chains (subagents). The file is untrusted: sizes
 //! are bounded, unknown or broken lines are skipped, and links only lead backwards.
 
-mod building;
-mod parsing;
+mod builder;
+mod parser;
 
 use std::path::{Path, PathBuf};
 
-use domain::conversation::{Said, SessionId};
+use domain::conversation::{EntryContent, SessionId};
 use jiff::Timestamp;
 
-use crate::disk::{Disk, Seen};
-use building::items;
-use parsing::Lines;
+use crate::disk::{Disk, FileKind};
+use builder::build_entries;
+use parser::LineParser;
 
 /// The maximum size of a transcript in bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_SIZE: u64 = 1 << 30;
 
 /// Bytes read at a time.
-const CHUNK: usize = 1 << 20;
+const CHUNK_SIZE: usize = 1 << 20;
 
 /// The maximum length of a session id.
-const LONGEST_ID: usize = 80;
+const MAX_ID_LENGTH: usize = 80;
 
 /// The most folders that are searched.
-const FOLDERS: usize = 10_000;
+const MAX_FOLDERS: usize = 10_000;
 
 /// An entry of the conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct TranscriptEntry {
     /// The uuid of its first line.
     pub uuid: String,
     pub at: Option<Timestamp>,
-    pub said: Said,
+    pub said: EntryContent,
 }
 
 /// An error from reading a transcript. The text says where it was searched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotRead {
+pub enum TranscriptError {
     #[error("there is no file {session}.jsonl in the folders of {projects}")]
     Missing { session: String, projects: String },
     /// The id cannot be a file name.
@@ -55,52 +55,56 @@ pub enum NotRead {
 
 /// Finds the transcript of `session` in the folders of `projects`. Searches all folders, because
 /// each is named after the unknown working directory of the program.
-pub fn find(disk: &dyn Disk, projects: &Path, session: &SessionId) -> Result<PathBuf, NotRead> {
+pub fn find(disk: &dyn Disk, projects: &Path, session: &SessionId) -> Result<PathBuf, TranscriptError> {
     let id = session.as_str();
     let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
-    if id.len() > LONGEST_ID || !id.chars().all(fits) {
-        return Err(NotRead::BadName);
+    if id.len() > MAX_ID_LENGTH || !id.chars().all(fits) {
+        return Err(TranscriptError::BadName);
     }
     let folders = disk.list(projects).unwrap_or_default();
-    let folders = folders.iter().filter(|listed| listed.stamp.seen == Some(Seen::Directory));
+    let folders = folders.iter().filter(|listed| listed.stamp.kind == Some(FileKind::Directory));
     let mut found: Vec<(u64, PathBuf)> = folders
-        .take(FOLDERS)
+        .take(MAX_FOLDERS)
         .filter_map(|folder| {
             let path = folder.path.join(format!("{id}.jsonl"));
-            match disk.look(&path) {
-                Ok(Some(Seen::File(size))) => Some((size, path)),
-                Ok(Some(Seen::Directory | Seen::Strange) | None) | Err(_) => None,
+            match disk.file_kind(&path) {
+                Ok(Some(FileKind::File(size))) => Some((size, path)),
+                Ok(Some(FileKind::Directory | FileKind::Other) | None) | Err(_) => None,
             }
         })
         .collect();
     found.sort();
     // If two folders contain the session, the longer file is the newer one.
-    let missing = || NotRead::Missing { session: id.to_owned(), projects: projects.display().to_string() };
+    let missing =
+        || TranscriptError::Missing { session: id.to_owned(), projects: projects.display().to_string() };
     found.pop().map(|(_, path)| path).ok_or_else(missing)
 }
 
-pub fn read(disk: &dyn Disk, path: &Path) -> Result<Vec<Item>, NotRead> {
-    let unreadable = |reason: String| NotRead::Unreadable { path: path.display().to_string(), reason };
-    let size = match disk.look(path).map_err(|error| unreadable(error.to_string()))? {
-        Some(Seen::File(size)) if size <= LARGEST => size,
-        Some(Seen::File(_)) => return Err(unreadable(format!("it is larger than {} MB", LARGEST >> 20))),
-        Some(Seen::Directory | Seen::Strange) | None => {
+pub fn read(disk: &dyn Disk, path: &Path) -> Result<Vec<TranscriptEntry>, TranscriptError> {
+    let unreadable =
+        |reason: String| TranscriptError::Unreadable { path: path.display().to_string(), reason };
+    let size = match disk.file_kind(path).map_err(|error| unreadable(error.to_string()))? {
+        Some(FileKind::File(size)) if size <= MAX_SIZE => size,
+        Some(FileKind::File(_)) => {
+            return Err(unreadable(format!("it is larger than {} MB", MAX_SIZE >> 20)));
+        }
+        Some(FileKind::Directory | FileKind::Other) | None => {
             return Err(unreadable("it is not a plain file".to_owned()));
         }
     };
-    let mut lines = Lines::default();
+    let mut lines = LineParser::default();
     let mut from = 0;
     while from < size {
-        let bytes = disk.read_part(path, from, CHUNK).map_err(|error| unreadable(error.to_string()))?;
+        let bytes = disk.read_part(path, from, CHUNK_SIZE).map_err(|error| unreadable(error.to_string()))?;
         if bytes.is_empty() {
             break;
         }
         from += bytes.len() as u64;
         lines.feed(&bytes);
     }
-    let items = items(lines.end());
+    let items = build_entries(lines.finish());
     if items.is_empty() {
-        return Err(NotRead::Empty { path: path.display().to_string() });
+        return Err(TranscriptError::Empty { path: path.display().to_string() });
     }
     Ok(items)
 }

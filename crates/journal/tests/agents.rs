@@ -12,9 +12,9 @@ use domain::schedule::ModelName;
 use domain::tool::pattern::Pattern;
 use jiff::Timestamp;
 use journal::disk::RealDisk;
-use journal::files::agents::{Agents, parse};
-use journal::files::skills::Skills;
-use journal::{Paths, accept, hash_of, peek, refuse};
+use journal::files::agents::{AgentDirectory, parse};
+use journal::files::skills::SkillDirectory;
+use journal::{Paths, accept, hash_of, open_read_only, revoke};
 
 const SKILL: &str =
     "---\nname: \"mail\"\ndescription: \"Sorts mail.\"\n---\nRead it: !`ollim-bot gmail unread`\n";
@@ -31,7 +31,7 @@ fn read(root: &Path, name: &str) -> String {
 
 /// SK-2, SK-3: a skill is found by its directory name, and never outside of `skills`.
 #[test]
-fn a_skill_is_found_by_its_name_and_only_inside() {
+fn a_skill_is_found_by_name_and_only_inside_its_directory() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path();
     write(root, "skills/mail/SKILL.md", SKILL);
@@ -39,7 +39,7 @@ fn a_skill_is_found_by_its_name_and_only_inside() {
     write(root, "skills/broken/SKILL.md", "---\nname: [\n---\n");
     write(root, "outside/SKILL.md", SKILL);
     std::os::unix::fs::symlink(root.join("outside"), root.join("skills/linked")).unwrap();
-    let skills = Skills::new(Arc::new(RealDisk), root);
+    let skills = SkillDirectory::new(Arc::new(RealDisk), root);
     let kept = skills.find("mail").unwrap().unwrap();
     assert_eq!((kept.directory.as_str(), kept.text.as_str()), ("mail", SKILL));
     assert_eq!(kept.skill.description, "Sorts mail.");
@@ -55,7 +55,7 @@ fn a_skill_is_found_by_its_name_and_only_inside() {
 
 /// An acceptance applies to one content: another text of the same name is not accepted.
 #[test]
-fn what_is_accepted_is_known_by_its_content() {
+fn an_acceptance_applies_to_one_content() {
     let dir = tempfile::tempdir().unwrap();
     let paths = Paths::new(dir.path());
     std::fs::create_dir_all(paths.state()).unwrap();
@@ -63,26 +63,26 @@ fn what_is_accepted_is_known_by_its_content() {
     let at = Timestamp::constant(1_794_700_000, 0);
     accept(&paths, "skill:mail", &hash_of(SKILL), at).unwrap();
     accept(&paths, "skill:mail", &hash_of(SKILL), at).unwrap();
-    let database = peek(&paths).unwrap().unwrap();
+    let database = open_read_only(&paths).unwrap().unwrap();
     assert!(database.is_accepted("skill:mail", &hash_of(SKILL)).unwrap());
     assert!(!database.is_accepted("skill:mail", &hash_of(&SKILL.replace("unread", "search"))).unwrap());
     assert!(!database.is_accepted("skill:other", &hash_of(SKILL)).unwrap());
     assert_eq!(database.accepted("skill:mail").unwrap(), [hash_of(SKILL)]);
-    refuse(&paths, "skill:mail").unwrap();
+    revoke(&paths, "skill:mail").unwrap();
     assert!(!database.is_accepted("skill:mail", &hash_of(SKILL)).unwrap());
     assert_eq!(hash_of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 fn bundled() -> Vec<(&'static str, String)> {
-    agents::bundled(&Names { assistant: "ollim".to_owned(), human: "julius".to_owned() })
+    agents::bundled(&Names { assistant: "ollim".to_owned(), user: "julius".to_owned() })
 }
 
 /// SA-1, SA-2, SA-6 to SA-10: five subagents are bundled, each with its model and tools.
 #[test]
-fn five_subagents_are_placed_and_can_be_read() {
+fn five_subagents_are_installed_and_readable() {
     let dir = tempfile::tempdir().unwrap();
-    let agents = Agents::new(Arc::new(RealDisk), dir.path());
-    agents.place(&bundled()).unwrap();
+    let agents = AgentDirectory::new(Arc::new(RealDisk), dir.path());
+    agents.install(&bundled()).unwrap();
     let (found, bad) = agents.list().unwrap();
     assert_eq!(bad, []);
     let told: Vec<_> = found
@@ -101,7 +101,7 @@ fn five_subagents_are_placed_and_can_be_read() {
     );
     for agent in &found {
         assert!(!agent.description.is_empty() && agent.prompt.contains("julius") || agent.name == "guide");
-        assert!(agent.tools.iter().all(|tool| Pattern::read(tool).is_ok()), "{:?}", agent.tools);
+        assert!(agent.tools.iter().all(|tool| Pattern::parse(tool).is_ok()), "{:?}", agent.tools);
     }
 }
 
@@ -109,36 +109,36 @@ fn five_subagents_are_placed_and_can_be_read() {
 #[test]
 fn an_edited_subagent_is_never_replaced() {
     let dir = tempfile::tempdir().unwrap();
-    let agents = Agents::new(Arc::new(RealDisk), dir.path());
+    let agents = AgentDirectory::new(Arc::new(RealDisk), dir.path());
     let text = |words: &str| format!("---\nname: \"x\"\ntools: []\n---\n{words}\n");
     write(dir.path(), ".claude/agents/theirs.md", &text("mine"));
     let version = |words: &str| vec![("ours", text(words)), ("theirs", text(words))];
-    agents.place(&version("one")).unwrap();
+    agents.install(&version("one")).unwrap();
     assert_eq!(read(dir.path(), ".claude/agents/ours.md"), text("one"));
     assert_eq!(read(dir.path(), ".claude/agents/theirs.md"), text("mine"), "it was there before");
-    agents.place(&version("two")).unwrap();
+    agents.install(&version("two")).unwrap();
     assert_eq!(read(dir.path(), ".claude/agents/ours.md"), text("two"));
     write(dir.path(), ".claude/agents/ours.md", &text("edited"));
-    agents.place(&version("three")).unwrap();
+    agents.install(&version("three")).unwrap();
     assert_eq!(read(dir.path(), ".claude/agents/ours.md"), text("edited"));
     std::fs::remove_file(dir.path().join(".claude/agents/ours.md")).unwrap();
-    agents.place(&version("three")).unwrap();
+    agents.install(&version("three")).unwrap();
     assert_eq!(read(dir.path(), ".claude/agents/ours.md"), text("three"));
     std::fs::remove_file(dir.path().join("state/agents.json")).unwrap();
-    agents.place(&version("three")).unwrap();
-    agents.place(&version("four")).unwrap();
+    agents.install(&version("three")).unwrap();
+    agents.install(&version("four")).unwrap();
     assert_eq!(read(dir.path(), ".claude/agents/ours.md"), text("four"), "what is as we wrote it is ours");
 }
 
 /// SA-1, SA-3: before the installation the bundled subagents are listed as they will be, an edited
 /// one as it is.
 #[test]
-fn subagents_are_known_before_they_are_placed() {
+fn subagents_are_listed_before_they_are_installed() {
     let dir = tempfile::tempdir().unwrap();
-    let agents = Agents::new(Arc::new(RealDisk), dir.path());
+    let agents = AgentDirectory::new(Arc::new(RealDisk), dir.path());
     let edited = "---\nname: \"guide\"\ntools: []\n---\nedited\n";
     write(dir.path(), ".claude/agents/guide.md", edited);
-    let (before, bad) = agents.list_with(&bundled()).unwrap();
+    let (before, bad) = agents.list_after_install(&bundled()).unwrap();
     assert_eq!((before.len(), bad.len()), (5, 0));
     assert!(before.iter().any(|agent| agent.prompt == "edited"), "{before:?}");
     assert_eq!(
@@ -146,7 +146,7 @@ fn subagents_are_known_before_they_are_placed() {
         1,
         "a look writes nothing"
     );
-    agents.place(&bundled()).unwrap();
+    agents.install(&bundled()).unwrap();
     assert_eq!(agents.list().unwrap().0, before);
 }
 
@@ -166,7 +166,7 @@ fn a_subagent_without_tools_is_left_out() {
     write(dir.path(), ".claude/agents/c.md", "---\ntools: [\n---\nbad yaml");
     write(dir.path(), ".claude/agents/d.md", "---\nname: d\ntools:\n  - Read\n---\nfine");
     write(dir.path(), ".claude/agents/e.md", "---\nname: d\ntools:\n  - Read\n---\ntwice");
-    let (found, bad) = Agents::new(Arc::new(RealDisk), dir.path()).list().unwrap();
+    let (found, bad) = AgentDirectory::new(Arc::new(RealDisk), dir.path()).list().unwrap();
     assert_eq!(found.iter().map(|agent| agent.name.as_str()).collect::<Vec<_>>(), ["d"]);
     let bad: Vec<String> = bad.iter().map(ToString::to_string).collect();
     assert_eq!(bad.len(), 4, "{bad:?}");

@@ -5,32 +5,32 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::conversation::SessionId;
-use domain::dice::Dice;
 use domain::ping_budget::PingBudget;
+use domain::rng::Rng;
 use domain::schedule::{ItemId, Moment};
-use domain::sent::{Inquiry, InquiryId, Origin, SentId};
+use domain::sent_messages::{MessageOrigin, SentId, StoredPrompt, StoredPromptId};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use journal::disk::Disk;
 use journal::files::config::{Config, ConfigFile};
 use journal::files::fork_messages::ForkMessages;
-use journal::files::history::History;
-use journal::files::inquiries::Inquiries;
-use journal::files::pending_updates::{PendingUpdate, PendingUpdates};
+use journal::files::inquiries::InquiriesFile;
+use journal::files::pending_updates::{FileUpdate, PendingUpdatesFile};
 use journal::files::ping_budget::PingBudgetFile;
 use journal::files::routine_sessions::RoutineSessions;
-use journal::files::sessions::{Saving, Sessions};
-use journal::files::{Damage, Trouble};
-use testkit::disk::{FailingDisk, Fault, Lasting, MemoryDisk};
+use journal::files::session_history::SessionHistory;
+use journal::files::sessions::{MainSessionFile, SaveReason};
+use journal::files::{Damage, FileError};
+use testkit::disk::{DiskFault, FailingDisk, FaultDuration, MemoryDisk};
 
 type Shared = Arc<dyn Disk>;
 
 /// A kind of file: how it is read and written, and its usual content.
-struct Kind {
+struct FileKindCase {
     name: &'static str,
-    usual: &'static str,
-    read: fn(Shared) -> Result<Option<Damage>, Trouble>,
-    write: fn(Shared) -> Result<(), Trouble>,
+    valid_content: &'static str,
+    read: fn(Shared) -> Result<Option<Damage>, FileError>,
+    write: fn(Shared) -> Result<(), FileError>,
 }
 
 fn state() -> &'static Path {
@@ -46,75 +46,75 @@ fn at() -> Timestamp {
 }
 
 fn id() -> SessionId {
-    SessionId::read("5f0c").unwrap()
+    SessionId::parse("5f0c").unwrap()
 }
 
 fn mail() -> ItemId {
     ItemId::parse("mail").unwrap()
 }
 
-fn save_main(disk: Shared) -> Result<(), Trouble> {
-    let mut history = History::open(disk.clone(), state(), at())?.value;
-    Sessions::new(disk, state()).save(&id(), Saving::AfterTurn, &mut history, &now())
+fn save_main(disk: Shared) -> Result<(), FileError> {
+    let mut history = SessionHistory::open(disk.clone(), state(), at())?.value;
+    MainSessionFile::new(disk, state()).save(&id(), SaveReason::AfterTurn, &mut history, &now())
 }
 
-fn sent() -> Origin {
-    Origin { id: SentId(1), session: id(), parent: None, at: at(), end: None }
+fn sent() -> MessageOrigin {
+    MessageOrigin { id: SentId(1), session: id(), parent: None, at: at(), end: None }
 }
 
-fn inquiry() -> Inquiry {
-    Inquiry {
-        id: InquiryId("2a1b2c3d".to_owned()),
+fn inquiry() -> StoredPrompt {
+    StoredPrompt {
+        id: StoredPromptId("2a1b2c3d".to_owned()),
         prompt: "x".to_owned(),
         at: at(),
         label: domain::label::Label::PLAIN,
     }
 }
 
-fn kinds() -> Vec<Kind> {
+fn kinds() -> Vec<FileKindCase> {
     vec![
-        Kind {
+        FileKindCase {
             name: "sessions.json",
-            usual: "5f0c0000-0000-4000-8000-000000000001",
-            read: |disk| Ok(Sessions::new(disk, state()).load(at())?.damage),
+            valid_content: "5f0c0000-0000-4000-8000-000000000001",
+            read: |disk| Ok(MainSessionFile::new(disk, state()).load(at())?.damage),
             write: save_main,
         },
-        Kind {
+        FileKindCase {
             name: "routine_sessions/mail",
-            usual: "5f0c0000-0000-4000-8000-000000000001",
+            valid_content: "5f0c0000-0000-4000-8000-000000000001",
             read: |disk| Ok(RoutineSessions::new(disk, state()).load(&mail(), at())?.damage),
             write: |disk| RoutineSessions::new(disk, state()).save(&mail(), &id()),
         },
-        Kind {
+        FileKindCase {
             name: "pending_updates.json",
-            usual: r#"[{"ts": "2026-03-05T12:31:00.402133-08:00", "message": "two mails"}, {"ts": "2026-03-05T12:32:00-08:00", "message": "x", "more": [1]}]"#,
-            read: |disk| Ok(PendingUpdates::new(disk, state()).peek(at())?.damage),
+            valid_content: r#"[{"ts": "2026-03-05T12:31:00.402133-08:00", "message": "two mails"}, {"ts": "2026-03-05T12:32:00-08:00", "message": "x", "more": [1]}]"#,
+            read: |disk| Ok(PendingUpdatesFile::new(disk, state()).load(at())?.damage),
             write: |disk| {
-                let update = PendingUpdate::new(Moment::of(&now()), "new".to_owned());
-                PendingUpdates::new(disk, state()).append(update, at()).map(|_| ())
+                let update = FileUpdate::new(Moment::of(&now()), "new".to_owned());
+                PendingUpdatesFile::new(disk, state()).append(update, at()).map(|_| ())
             },
         },
-        Kind {
+        FileKindCase {
             name: "fork_messages.json",
-            usual: r#"[{"message_id": 1340012345678901234, "fork_session_id": "9d1e", "parent_session_id": null, "ts": 1772816440.55}]"#,
+            valid_content: r#"[{"message_id": 1340012345678901234, "fork_session_id": "9d1e", "parent_session_id": null, "ts": 1772816440.55}]"#,
             read: |disk| Ok(ForkMessages::new(disk, state()).load(at())?.damage),
             write: |disk| ForkMessages::new(disk, state()).replace(&[sent()]).map(drop),
         },
-        Kind {
+        FileKindCase {
             name: "inquiries.json",
-            usual: r#"{"0a1b2c3d": {"prompt": "what now?", "ts": 1772816440.55}, "1a1b2c3d": {"prompt": "x", "ts": 1.0}}"#,
-            read: |disk| Ok(Inquiries::new(disk, state()).load(at())?.damage),
-            write: |disk| Inquiries::new(disk, state()).replace(&[inquiry()]),
+            valid_content: r#"{"0a1b2c3d": {"prompt": "what now?", "ts": 1772816440.55}, "1a1b2c3d": {"prompt": "x", "ts": 1.0}}"#,
+            read: |disk| Ok(InquiriesFile::new(disk, state()).load(at())?.damage),
+            write: |disk| InquiriesFile::new(disk, state()).replace(&[inquiry()]),
         },
-        Kind {
+        FileKindCase {
             name: "ping_budget.json",
-            usual: r#"{"capacity": 5, "available": 2.5, "refill_rate_minutes": 90, "last_refill": "2026-03-05T08:00:00-08:00", "critical_used": 0, "critical_reset_date": "2026-03-05", "daily_used": 3, "daily_used_reset": "2026-03-05"}"#,
+            valid_content: r#"{"capacity": 5, "available": 2.5, "refill_rate_minutes": 90, "last_refill": "2026-03-05T08:00:00-08:00", "critical_used": 0, "critical_reset_date": "2026-03-05", "daily_used": 3, "daily_used_reset": "2026-03-05"}"#,
             read: |disk| Ok(PingBudgetFile::new(disk, state(), TimeZone::UTC).load(at())?.damage),
             write: |disk| PingBudgetFile::new(disk, state(), TimeZone::UTC).save(&PingBudget::full(&now())),
         },
-        Kind {
+        FileKindCase {
             name: "config.json",
-            usual: r#"{"model_main": "opus", "thinking_main": true, "bg_fork_timeout": 60, "auto_update": false, "later": {"a": 1}}"#,
+            valid_content: r#"{"model_main": "opus", "thinking_main": true, "bg_fork_timeout": 60, "auto_update": false, "later": {"a": 1}}"#,
             read: |disk| Ok(ConfigFile::new(disk, state()).load(at())?.damage),
             write: |disk| ConfigFile::new(disk, state()).save(&Config::default()),
         },
@@ -122,13 +122,13 @@ fn kinds() -> Vec<Kind> {
 }
 
 /// Sixty variants of a damaged file.
-fn spoiled(usual: &str) -> Vec<Vec<u8>> {
+fn damaged_variants(usual: &str) -> Vec<Vec<u8>> {
     let bytes = usual.as_bytes();
     let mut all: Vec<Vec<u8>> = (0..20).map(|n| bytes[..bytes.len() * n / 20].to_vec()).collect();
-    let mut dice = Dice::new(usual.len() as u64);
+    let mut dice = Rng::new(usual.len() as u64);
     for n in 0..15 {
         let mut flipped = bytes.to_vec();
-        let at = usize::try_from(dice.roll()).unwrap() % flipped.len();
+        let at = usize::try_from(dice.next_u64()).unwrap() % flipped.len();
         flipped[at] = [0xff, 0, b'"', b'{', b'9'][n % 5];
         all.push(flipped);
     }
@@ -155,7 +155,7 @@ fn spoiled(usual: &str) -> Vec<Vec<u8>> {
         deep.as_str(),
     ];
     all.extend(wrong.map(|text| text.as_bytes().to_vec()));
-    let random = (0..4).map(|_| (0..64).flat_map(|_| dice.roll().to_le_bytes()).collect::<Vec<u8>>());
+    let random = (0..4).map(|_| (0..64).flat_map(|_| dice.next_u64().to_le_bytes()).collect::<Vec<u8>>());
     all.extend(random);
     all.push([bytes, b"trailing"].concat());
     all.push([bytes, bytes].concat());
@@ -164,15 +164,15 @@ fn spoiled(usual: &str) -> Vec<Vec<u8>> {
     all
 }
 
-fn kept(disk: &MemoryDisk, bytes: &[u8]) -> Vec<PathBuf> {
+fn paths_with_content(disk: &MemoryDisk, bytes: &[u8]) -> Vec<PathBuf> {
     disk.files().into_iter().filter(|(_, found)| found == bytes).map(|(path, _)| path).collect()
 }
 
 /// Returns whether another program would find a valid content in the file.
-fn is_sound(kind: &Kind, bytes: &[u8]) -> bool {
+fn is_valid_content(kind: &FileKindCase, bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let json = serde_json::from_str::<serde_json::Value>(text);
-    match kind.usual.chars().next() {
+    match kind.valid_content.chars().next() {
         Some('[') => json.is_ok_and(|json| json.is_array()),
         Some('{') => json.is_ok_and(|json| json.is_object()),
         Some(_) | None => {
@@ -182,14 +182,18 @@ fn is_sound(kind: &Kind, bytes: &[u8]) -> bool {
     }
 }
 
-fn check(kind: &Kind, spoiled: &[u8]) {
+fn check_damaged_file(kind: &FileKindCase, spoiled: &[u8]) {
     let disk = Arc::new(MemoryDisk::default());
     let path = state().join(kind.name);
     disk.put(&path, spoiled);
     let shown = String::from_utf8_lossy(spoiled).chars().take(60).collect::<String>();
     let damage = (kind.read)(disk.clone()).unwrap();
-    let kept_before = kept(&disk, spoiled);
-    assert!(damage.is_some() || is_sound(kind, spoiled), "{}: {shown:?} was taken for nothing", kind.name);
+    let kept_before = paths_with_content(&disk, spoiled);
+    assert!(
+        damage.is_some() || is_valid_content(kind, spoiled),
+        "{}: {shown:?} was taken for nothing",
+        kind.name
+    );
     match &damage {
         None => assert_eq!(
             kept_before,
@@ -210,46 +214,47 @@ fn check(kind: &Kind, spoiled: &[u8]) {
     assert_eq!((kind.read)(disk.clone()).unwrap(), None, "{}: {shown:?} is told of twice", kind.name);
     (kind.write)(disk.clone()).unwrap();
     assert_eq!((kind.read)(disk.clone()).unwrap(), None);
-    assert!(damage.is_none() || !kept(&disk, spoiled).is_empty());
+    assert!(damage.is_none() || !paths_with_content(&disk, spoiled).is_empty());
 }
 
 /// B5, DD-56: any content of a state file is read, or kept under another name and reported once;
 /// never reset silently.
 #[test]
-fn a_damaged_file_is_kept_and_told_of_once() {
+fn a_damaged_file_is_kept_and_reported_once() {
     for kind in kinds() {
-        let spoiled = spoiled(kind.usual);
+        let spoiled = damaged_variants(kind.valid_content);
         assert!(spoiled.len() >= 50);
         for bytes in &spoiled {
-            check(&kind, bytes);
+            check_damaged_file(&kind, bytes);
         }
     }
 }
 
 /// B5: the readable part of a damaged list is preserved.
 #[test]
-fn what_can_be_read_of_a_damaged_list_is_still_there() {
+fn the_readable_part_of_a_damaged_list_is_preserved() {
     let disk = Arc::new(MemoryDisk::default());
     let text = r#"[{"ts": "2026-03-05T12:31:00-08:00", "message": "a"}, {"ts": 5}, {"ts": "2026-03-05T12:32:00-08:00", "message": "b"}]"#;
     disk.put("/data/state/pending_updates.json", text.as_bytes());
     for told in [true, false] {
-        let found = PendingUpdates::new(disk.clone(), state()).peek(at()).unwrap();
+        let found = PendingUpdatesFile::new(disk.clone(), state()).load(at()).unwrap();
         let messages: Vec<&str> = found.value.iter().map(|update| update.message.as_str()).collect();
         assert_eq!((messages, found.damage.is_some()), (vec!["a", "b"], told));
     }
-    assert_eq!(kept(&disk, text.as_bytes()).len(), 1);
+    assert_eq!(paths_with_content(&disk, text.as_bytes()).len(), 1);
 }
 
 /// B5, DD-3: an unreadable file is an error and is not touched; a missing one is empty.
 #[test]
-fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
+fn an_unreadable_file_is_not_treated_as_empty() {
     for kind in kinds() {
         let memory = Arc::new(MemoryDisk::default());
         assert_eq!((kind.read)(memory.clone()).unwrap(), None, "{}", kind.name);
-        memory.put(state().join(kind.name), kind.usual.as_bytes());
+        memory.put(state().join(kind.name), kind.valid_content.as_bytes());
         let before = memory.files();
         for call in 0..2 {
-            let broken = Arc::new(FailingDisk::new(memory.clone(), call, Fault::Broken, Lasting::Forever));
+            let broken =
+                Arc::new(FailingDisk::new(memory.clone(), call, DiskFault::Broken, FaultDuration::Forever));
             let trouble = (kind.read)(broken).unwrap_err().to_string();
             assert!(trouble.contains("cannot read") && trouble.contains(kind.name), "{trouble}");
         }

@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use journal::disk::{self, Disk, RealDisk};
-use journal::git::{Git, Tracking, track};
+use journal::git::{Git, Tracking, ensure_repository};
 use tempfile::TempDir;
 
-struct House {
+struct TestRepository {
     dir: TempDir,
 }
 
-impl House {
+impl TestRepository {
     fn new() -> Self {
         let house = Self { dir: tempfile::tempdir().unwrap() };
-        assert_eq!(track(&RealDisk, house.data(), "git"), Tracking::Begun);
+        assert_eq!(ensure_repository(&RealDisk, house.data(), "git"), Tracking::Created);
         house
     }
 
@@ -45,16 +45,16 @@ impl House {
 
 /// DD-11: a repository is created once.
 #[test]
-fn the_data_directory_gets_a_history_once() {
-    let house = House::new();
-    assert_eq!(track(&RealDisk, house.data(), "git"), Tracking::Kept);
+fn a_repository_is_created_once() {
+    let house = TestRepository::new();
+    assert_eq!(ensure_repository(&RealDisk, house.data(), "git"), Tracking::Existing);
 }
 
 /// DD-12, DD-13, DD-14: each commit contains one file, even if another one changed; removals are
 /// committed too.
 #[test]
 fn one_change_is_one_commit_of_one_file() {
-    let house = House::new();
+    let house = TestRepository::new();
     let git = Git::start("git");
     let mail = house.write("routines/mail.md", "a");
     let news = house.write("routines/news.md", "b");
@@ -84,8 +84,8 @@ fn one_change_is_one_commit_of_one_file() {
 
 /// DD-14, DD-16: of the state directory only the session history is committed.
 #[test]
-fn of_the_state_only_the_life_of_the_sessions_is_kept() {
-    let house = House::new();
+fn only_the_session_history_of_the_state_is_committed() {
+    let house = TestRepository::new();
     let git = Git::start("git");
     git.commit(&house.write("state/sessions.json", "5f0c"), "no".to_owned());
     git.commit(&house.write("state/session_history.jsonl", "{}\n"), "session created: 5f0c".to_owned());
@@ -95,7 +95,7 @@ fn of_the_state_only_the_life_of_the_sessions_is_kept() {
 
 /// DD-12: a file outside of a repository is not committed.
 #[test]
-fn a_file_outside_of_any_history_is_left_alone() {
+fn a_file_outside_of_a_repository_is_not_committed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.md");
     disk::replace(&RealDisk, &path, b"x").unwrap();
@@ -107,8 +107,8 @@ fn a_file_outside_of_any_history_is_left_alone() {
 
 /// B13, DD-17: a lock held by another process postpones commits and loses none.
 #[test]
-fn a_commit_waits_while_somebody_else_uses_git() {
-    let house = House::new();
+fn a_commit_waits_while_another_process_uses_git() {
+    let house = TestRepository::new();
     let lock = house.data().join(".git/index.lock");
     disk::replace(&RealDisk, &lock, b"").unwrap();
     let git = Git::start("git");
@@ -124,8 +124,8 @@ fn a_commit_waits_while_somebody_else_uses_git() {
 /// B13, DD-17: a stale lock of a killed commit does not end the history. The next start removes it,
 /// and changes that were not committed meanwhile are part of the next commit of their file.
 #[test]
-fn a_lock_that_was_left_does_not_end_the_history() {
-    let house = House::new();
+fn a_stale_lock_does_not_end_the_history() {
+    let house = TestRepository::new();
     let branch = house.git(&["symbolic-ref", "HEAD"]);
     let locks = ["index.lock", "HEAD.lock", &format!("{}.lock", branch.trim())]
         .map(|name| house.write(&format!(".git/{name}"), ""));
@@ -156,8 +156,8 @@ fn a_lock_that_was_left_does_not_end_the_history() {
 /// B13, DD-12, DD-17: hooks and signatures of the user's git are not used, so they cannot fail a
 /// commit.
 #[test]
-fn a_hook_that_refuses_is_not_asked() {
-    let house = House::new();
+fn hooks_and_signatures_are_not_used() {
+    let house = TestRepository::new();
     house.git(&["config", "commit.gpgSign", "true"]);
     house.git(&["config", "gpg.program", "false"]);
     let hook = house.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
@@ -170,9 +170,9 @@ fn a_hook_that_refuses_is_not_asked() {
 
 /// B13, DD-17: without git, or with a broken one, everything else works.
 #[test]
-fn without_git_nobody_waits_and_nothing_breaks() {
+fn without_git_everything_else_works() {
     let dir = tempfile::tempdir().unwrap();
-    assert_eq!(track(&RealDisk, dir.path(), "no-such-program"), Tracking::Absent);
+    assert_eq!(ensure_repository(&RealDisk, dir.path(), "no-such-program"), Tracking::Absent);
     for program in ["no-such-program", "false"] {
         let git = Git::start(program);
         for n in 0..1_000 {
@@ -180,7 +180,7 @@ fn without_git_nobody_waits_and_nothing_breaks() {
         }
         git.finish();
     }
-    let house = House::new();
+    let house = TestRepository::new();
     let git = Git::start("false");
     git.commit(&house.write("x.md", "x"), "add".to_owned());
     git.finish();

@@ -20,27 +20,27 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use journal::db::known_format;
 use journal::disk::RealDisk;
-use journal::{NotOpened, Opened, Paths, Place, migration, open};
+use journal::{OpenError, OpenParams, OpenedJournal, Paths, migration, open};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tempfile::TempDir;
-use testkit::disk::{FailingDisk, Fault, Lasting};
+use testkit::disk::{DiskFault, FailingDisk, FaultDuration};
 
 /// The content of a journal: each table with its columns and rows.
 type Contents = Vec<(String, Vec<String>, Vec<Vec<Value>>)>;
 
 /// The first format with a commit counter and a mark.
-const COUNTED: i64 = 13;
+const FIRST_FORMAT_WITH_COUNTER: i64 = 13;
 
-fn golden(format: i64) -> PathBuf {
+fn golden_path(format: i64) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/format_{format}.db.gz"))
 }
 
 /// A data directory with a journal of `format`.
-fn laid(format: i64) -> (TempDir, Paths) {
+fn data_dir_of_format(format: i64) -> (TempDir, Paths) {
     let dir = tempfile::tempdir().unwrap();
     let paths = Paths::new(dir.path());
-    let packed = std::fs::read(golden(format)).unwrap_or_else(|_| {
+    let packed = std::fs::read(golden_path(format)).unwrap_or_else(|_| {
         panic!("there is no journal of format {format} in tests/golden; the head of this file says how to record it")
     });
     let mut bytes = Vec::new();
@@ -50,9 +50,9 @@ fn laid(format: i64) -> (TempDir, Paths) {
     (dir, paths)
 }
 
-fn place(paths: &Paths) -> Place {
+fn place(paths: &Paths) -> OpenParams {
     let now = Timestamp::from_second(1_760_003_600).unwrap();
-    Place { paths: paths.clone(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now, pid: 1 }
+    OpenParams { paths: paths.clone(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now, pid: 1 }
 }
 
 /// All tables except those of the search index, which is rebuilt by a migration.
@@ -65,10 +65,10 @@ fn contents(path: &Path) -> Contents {
         .unwrap();
     let tables: Vec<String> =
         tables.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
-    tables.into_iter().map(|table| rows(&log, table)).collect()
+    tables.into_iter().map(|table| read_table(&log, table)).collect()
 }
 
-fn rows(log: &Connection, table: String) -> (String, Vec<String>, Vec<Vec<Value>>) {
+fn read_table(log: &Connection, table: String) -> (String, Vec<String>, Vec<Vec<Value>>) {
     let mut all = log.prepare(&format!("SELECT * FROM {table} ORDER BY 1")).unwrap();
     let columns: Vec<String> = all.column_names().map(str::to_owned).collect();
     let width = columns.len();
@@ -97,26 +97,26 @@ fn missing(before: &Contents, after: &Contents) -> Vec<String> {
 
 /// B11: a journal of every released format is opened with its whole content.
 #[test]
-fn every_format_there_was_is_opened_with_all_that_was_in_it() {
+fn every_released_format_is_opened_with_its_whole_content() {
     for format in 1..=known_format() {
-        let (_dir, paths) = laid(format);
+        let (_dir, paths) = data_dir_of_format(format);
         let before = contents(&paths.database());
         assert!(
             before.iter().any(|(table, _, rows)| table == "entries" && rows.len() == 7),
             "format {format}"
         );
 
-        let Opened { journal, memory, notices } = open(place(&paths)).unwrap();
+        let OpenedJournal { journal, state: memory, notices } = open(place(&paths)).unwrap();
 
         let told = notices.iter().filter(|notice| notice.contains("was brought from format")).count();
         assert_eq!(told, usize::from(format < known_format()), "format {format}: {notices:?}");
         // Before format 13 a journal had no mark that could be missing.
         let alarms = notices.iter().filter(|notice| notice.contains("journal.mark")).count();
-        assert!(format >= COUNTED || alarms == 0, "format {format}: {notices:?}");
-        assert_eq!(memory.inbox.kept.len(), 1, "format {format}");
+        assert!(format >= FIRST_FORMAT_WITH_COUNTER || alarms == 0, "format {format}: {notices:?}");
+        assert_eq!(memory.inbox.items.len(), 1, "format {format}");
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let said = runtime.block_on(journal.recent(Branch::Main, None, 100)).unwrap();
-        let said: Vec<String> = said.iter().map(|entry| entry.said.text()).collect();
+        let said = runtime.block_on(journal.recent_entries(Branch::Main, None, 100)).unwrap();
+        let said: Vec<String> = said.iter().map(|entry| entry.content.text()).collect();
         assert!(said.contains(&"where is my gravel bike?".to_owned()), "format {format}: {said:?}");
         assert_eq!(said.last().map(String::as_str), Some("a lighthouse"), "format {format}");
         drop(journal);
@@ -130,14 +130,14 @@ fn every_format_there_was_is_opened_with_all_that_was_in_it() {
 
 /// B11: the journal is copied unchanged before the migration, for a return to the older program.
 #[test]
-fn the_journal_from_before_is_kept() {
+fn the_journal_is_copied_before_a_migration() {
     for format in 1..known_format() {
-        let (_dir, paths) = laid(format);
+        let (_dir, paths) = data_dir_of_format(format);
         let before = contents(&paths.database());
         let place = place(&paths);
         let done = migration::migrate(&paths, &RealDisk, place.now, 1).unwrap().unwrap();
-        assert_eq!(done.before, migration::Standing { found: format, known: known_format() });
-        let kept = done.kept.unwrap();
+        assert_eq!(done.before, migration::FormatStatus { found: format, known: known_format() });
+        let kept = done.copy.unwrap();
         assert_eq!(contents(&kept), before, "format {format}");
         let number: i64 = Connection::open(&kept)
             .unwrap()
@@ -145,26 +145,26 @@ fn the_journal_from_before_is_kept() {
             .unwrap();
         assert_eq!(number, format);
         let again = migration::migrate(&paths, &RealDisk, place.now, 1).unwrap().unwrap();
-        assert_eq!((again.before.found, again.kept), (known_format(), None));
+        assert_eq!((again.before.found, again.copy), (known_format(), None));
     }
 }
 
 /// B3, B4, B11: temporary disk errors are distinguished from permanent ones, and the old or the new
 /// journal is left whole.
 #[test]
-fn a_disk_that_fails_leaves_the_old_journal_or_the_new_one() {
+fn a_disk_error_during_a_migration_leaves_the_old_or_the_new_journal() {
     let now = Timestamp::from_second(1_760_003_600).unwrap();
-    for fault in Fault::ALL {
+    for fault in DiskFault::ALL {
         for call in 0.. {
-            let (_dir, paths) = laid(known_format() - 1);
+            let (_dir, paths) = data_dir_of_format(known_format() - 1);
             let before = contents(&paths.database());
-            let failing = FailingDisk::new(Arc::new(RealDisk), call, fault, Lasting::Once);
+            let failing = FailingDisk::new(Arc::new(RealDisk), call, fault, FaultDuration::Once);
             match migration::migrate(&paths, &failing, now, 1) {
                 Ok(Some(_)) => assert_eq!(missing(&before, &contents(&paths.database())), [""; 0]),
-                Err(NotOpened::NotNow(_)) if fault != Fault::ReadOnly => {
+                Err(OpenError::Temporary(_)) if fault != DiskFault::ReadOnly => {
                     assert_eq!(contents(&paths.database()), before, "{fault:?} {call}");
                 }
-                Err(NotOpened::Unusable(_)) if fault == Fault::ReadOnly => {
+                Err(OpenError::Unusable(_)) if fault == DiskFault::ReadOnly => {
                     assert_eq!(contents(&paths.database()), before, "{fault:?} {call}");
                 }
                 other => panic!("{fault:?} {call}: {other:?}"),
@@ -179,15 +179,15 @@ fn a_disk_that_fails_leaves_the_old_journal_or_the_new_one() {
 
 /// B11: an interrupted migration leaves the old journal with its whole content.
 #[test]
-fn a_migration_that_is_cut_short_leaves_the_old_journal() {
-    let (_dir, paths) = laid(1);
+fn an_interrupted_migration_leaves_the_old_journal() {
+    let (_dir, paths) = data_dir_of_format(1);
     let before = contents(&paths.database());
     for step in 2..=known_format() {
         let log = Connection::open(paths.database()).unwrap();
         log.pragma_update(None, "journal_mode", "WAL").unwrap();
         log.execute_batch("BEGIN IMMEDIATE").unwrap();
         for step in 2..=step {
-            log.execute_batch(&sql(step)).unwrap();
+            log.execute_batch(&migration_sql(step)).unwrap();
         }
         // The process dies before COMMIT, so its files stay as they are. A copy is what the next
         // process finds.
@@ -207,7 +207,7 @@ fn a_migration_that_is_cut_short_leaves_the_old_journal() {
     }
 }
 
-fn sql(format: i64) -> String {
+fn migration_sql(format: i64) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/db/format_{format}.sql"));
     std::fs::read_to_string(path).unwrap()
 }
@@ -216,13 +216,13 @@ fn sql(format: i64) -> String {
 #[test]
 #[ignore = "it writes into the tests, for whoever adds a format"]
 fn a_new_format_is_recorded() {
-    for format in (1..=known_format()).filter(|format| !golden(*format).exists()) {
+    for format in (1..=known_format()).filter(|format| !golden_path(*format).exists()) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal.db");
         let log = Connection::open(&path).unwrap();
         log.pragma_update(None, "page_size", 1024).unwrap();
         for format in 1..=format {
-            log.execute_batch(&sql(format)).unwrap();
+            log.execute_batch(&migration_sql(format)).unwrap();
             let rows = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/rows_{format}.sql"));
             log.execute_batch(&std::fs::read_to_string(rows).unwrap()).unwrap();
         }
@@ -230,6 +230,6 @@ fn a_new_format_is_recorded() {
         log.close().unwrap();
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
         packed.write_all(&std::fs::read(path).unwrap()).unwrap();
-        std::fs::write(golden(format), packed.finish().unwrap()).unwrap();
+        std::fs::write(golden_path(format), packed.finish().unwrap()).unwrap();
     }
 }

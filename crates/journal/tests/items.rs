@@ -4,17 +4,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::dice::Dice;
 use domain::effort::Effort;
+use domain::rng::Rng;
 use domain::schedule::{
-    Chain, Charter, Cron, ItemId, Knowing, Moment, Pings, Prompt, Proof, Reminder, Reporting, Rhythm,
-    Routine, Terms, Thinking, ToolRule, WebhookSpec,
+    Chain, Cron, InitialContext, ItemId, JobTarget, Moment, PingPermission, Prompt, Recurrence, Reminder,
+    ReportMode, Routine, RunOptions, ThinkingOverride, ToolRule, WebhookAuth, WebhookSpec,
 };
 use expect_test::{Expect, expect};
 use jiff::tz::TimeZone;
 use journal::disk::Disk;
-use journal::files::items::{Item, Items};
-use journal::files::skills::{self, Skills};
+use journal::files::items::{Item, ItemDirectory};
+use journal::files::skills::{self, SkillDirectory};
 use journal::frontmatter::{Change, Value};
 use testkit::disk::MemoryDisk;
 
@@ -22,14 +22,14 @@ fn zone() -> TimeZone {
     TimeZone::get("America/Los_Angeles").unwrap()
 }
 
-fn routines(disk: &Arc<MemoryDisk>) -> Items<Routine> {
-    Items::new(disk.clone(), Path::new("/data"), zone())
+fn routines(disk: &Arc<MemoryDisk>) -> ItemDirectory<Routine> {
+    ItemDirectory::new(disk.clone(), Path::new("/data"), zone())
 }
 
 fn routine(id: &str, words: &str) -> Routine {
     Routine::new(
         ItemId::parse(id).unwrap(),
-        Rhythm::new(Cron::parse("0 9 * * 1-5").unwrap()),
+        Recurrence::new(Cron::parse("0 9 * * 1-5").unwrap()),
         Prompt::new(words),
     )
 }
@@ -39,18 +39,18 @@ fn read<T: Item>(head: &str) -> Result<T, String> {
 }
 
 /// Checks the error for a file with `head`.
-fn wrong<T: Item>(head: &str, said: Expect) {
+fn check_error<T: Item>(head: &str, said: Expect) {
     said.assert_eq(&read::<T>(head).err().unwrap());
 }
 
 /// DD-20, DD-22, DD-36: reading a routine, with hyphens or underscores in its keys.
 #[test]
-fn a_routine_is_read_as_it_is_written() {
+fn a_routine_is_read_and_written_back() {
     let text = "---\nid: \"a1b2c3d4\"\ncron: \"0 9 * * 1-5\"\nbackground: true\ndescription: \"Weekday market notes\"\n\
         session: \"persistent\"\n---\nUpdate your notes.\n\nKeep levels.\n";
     let routine = Routine::read(text, &zone()).unwrap();
-    assert_eq!(routine.charter, Charter::Persistent(Terms::default()));
-    assert_eq!(routine.message.as_str(), "Update your notes.\n\nKeep levels.");
+    assert_eq!(routine.target, JobTarget::Persistent(RunOptions::default()));
+    assert_eq!(routine.prompt.as_str(), "Update your notes.\n\nKeep levels.");
     assert_eq!(routine.to_text(), text);
 
     let spelled: Routine = read(
@@ -58,9 +58,12 @@ fn a_routine_is_read_as_it_is_written() {
          update_main_session: freely\nallow_ping: false\ndisallowed_tools: [Bash, 010]\nskills:\n- a\n- b",
     )
     .unwrap();
-    let Charter::Alone(terms) = &spelled.charter else { panic!("{spelled:?}") };
-    assert_eq!((terms.voice.reporting, terms.voice.pings), (Reporting::Freely, Pings::Never));
-    assert_eq!((terms.thinking, terms.model.as_ref().unwrap().as_str()), (Thinking::Off, "opus"));
+    let JobTarget::Isolated(terms) = &spelled.target else { panic!("{spelled:?}") };
+    assert_eq!(
+        (terms.report_policy.reporting, terms.report_policy.pings),
+        (ReportMode::Freely, PingPermission::Never)
+    );
+    assert_eq!((terms.thinking, terms.model.as_ref().unwrap().as_str()), (ThinkingOverride::Off, "opus"));
     assert_eq!(terms.tools, ToolRule::Except(vec!["Bash".into(), "010".into()]));
     assert_eq!(spelled.skills, ["a", "b"]);
 }
@@ -68,18 +71,18 @@ fn a_routine_is_read_as_it_is_written() {
 /// The three states of `thinking` and the effort are read and written back; the error for a wrong
 /// effort lists the valid ones.
 #[test]
-fn thinking_and_effort_of_a_job_are_kept_as_written() {
-    let check = |lines: &str, thinking: Thinking, effort: Option<Effort>| {
+fn thinking_and_effort_of_a_job_are_preserved() {
+    let check = |lines: &str, thinking: ThinkingOverride, effort: Option<Effort>| {
         let text = format!("---\nid: \"x\"\ncron: \"0 9 * * *\"\nbackground: true\n{lines}---\nGo.\n");
         let routine = Routine::read(&text, &zone()).unwrap();
-        let terms = routine.charter.written_terms();
+        let terms = routine.target.written_options();
         assert_eq!((terms.thinking, terms.effort), (thinking, effort), "{text}");
         assert_eq!(routine.to_text(), text);
     };
-    check("", Thinking::Inherit, None);
-    check("thinking: true\n", Thinking::On, None);
-    check("thinking: false\neffort: \"xhigh\"\n", Thinking::Off, Some(Effort::Xhigh));
-    for kind in [wrong::<Routine>, wrong::<Reminder>, wrong::<WebhookSpec>] {
+    check("", ThinkingOverride::Inherit, None);
+    check("thinking: true\n", ThinkingOverride::On, None);
+    check("thinking: false\neffort: \"xhigh\"\n", ThinkingOverride::Off, Some(Effort::Xhigh));
+    for kind in [check_error::<Routine>, check_error::<Reminder>, check_error::<WebhookSpec>] {
         let said = expect![
             "line 6: `effort`: I don't understand `hard` as an effort. Use low, medium, high, xhigh or max."
         ];
@@ -89,7 +92,7 @@ fn thinking_and_effort_of_a_job_are_kept_as_written() {
 
 /// DD-24: text is preserved as written, even if YAML would read it as another type.
 #[test]
-fn an_id_that_looks_like_a_number_stays_what_it_is() {
+fn an_id_that_looks_like_a_number_is_preserved() {
     for id in ["12345678", "00123456", "1e234567", "true", "no", "2026-03-05", "0x10"] {
         assert_eq!(read::<Routine>(&format!("id: {id}\ncron: 0 9 * * *")).unwrap().id.as_str(), id);
     }
@@ -100,63 +103,63 @@ fn an_id_that_looks_like_a_number_stays_what_it_is() {
 
 /// DD-23: unknown keys are ignored, and the body is the message.
 #[test]
-fn unknown_keys_are_left_alone() {
+fn unknown_keys_are_ignored() {
     let routine: Routine =
         read("id: x\ncron: 0 9 * * *\nmessage: no\nmood: {a: [b]}\nrun-at: 5\nname: [x]").unwrap();
-    assert_eq!(routine.message.as_str(), "Do it.");
+    assert_eq!(routine.prompt.as_str(), "Do it.");
 }
 
 /// DD-27, DD-35, DD-37, DD-38, DD-39, DD-40, DD-41: an error names the line, the key and a valid
 /// value.
 #[test]
-fn a_mistake_in_a_routine_is_named_in_words_its_author_can_act_on() {
+fn an_invalid_value_in_a_routine_is_reported_with_a_fix() {
     let with = |line: &str| format!("# mine\nid: x\ncron: 0 9 * * *\n{line}");
-    wrong::<Routine>("cron: 0 9 * * *", expect!["`id`: is missing; it must be there and have a value"]);
-    wrong::<Routine>(
+    check_error::<Routine>("cron: 0 9 * * *", expect!["`id`: is missing; it must be there and have a value"]);
+    check_error::<Routine>(
         "id: x",
         expect![
             "`cron`: is missing, and so it never recurs; write five fields like `0 9 * * 1-5`, or `every: 3 days` and `from: 2026-11-18T09:00`"
         ],
     );
-    wrong::<Routine>(
+    check_error::<Routine>(
         "id: ../x\ncron: 0 9 * * *",
         expect![[
             r#"line 2: `id`: "../x" cannot be an id; use 1 to 64 letters, digits, `.`, `_` or `-`, starting with a letter or a digit and not ending in `.tmp`"#
         ]],
     );
-    wrong::<Routine>(
+    check_error::<Routine>(
         "id: x\ncron: 0 9 * *",
         expect![[
             r#"line 3: `cron`: "0 9 * *" does not have five fields (4 found); write them as: minute, hour, day, month, weekday, like `0 9 * * 1-5`"#
         ]],
     );
-    wrong::<Routine>(
+    check_error::<Routine>(
         &with("background: yes"),
         expect![
             "line 5: `background`: invalid boolean (strict mode expects true/false); write `true` or `false`"
         ],
     );
-    wrong::<Routine>(
+    check_error::<Routine>(
         &with("session: weekly\nbackground: true"),
         expect![[
             r#"line 5: `session`: "weekly" is not a kind of session; write `persistent`, or leave the line out"#
         ]],
     );
-    wrong::<Routine>(
+    check_error::<Routine>(
         &with("session: persistent"),
         expect!["line 5: `session`: `persistent` needs `background: true`; a job in main has main's session"],
     );
-    wrong::<Routine>(
+    check_error::<Routine>(
         &with("isolated: true\nbackground: true\nsession: persistent"),
         expect![
             "line 7: `session`: `persistent` cannot stand beside `isolated: true`; leave one of them out"
         ],
     );
-    wrong::<Routine>(
+    check_error::<Routine>(
         &with("allowed-tools: [a]\ndisallowed-tools: [b]"),
         expect!["line 6: `disallowed-tools`: cannot stand beside `allowed-tools`; keep one of the two lists"],
     );
-    wrong::<Routine>(
+    check_error::<Routine>(
         &with("update-main-session: loudly"),
         expect![[
             r#"line 5: `update-main-session`: "loudly" is not a way to report; write `always`, `on_ping`, `freely` or `blocked`"#
@@ -166,27 +169,27 @@ fn a_mistake_in_a_routine_is_named_in_words_its_author_can_act_on() {
 
 /// DD-27: errors of YAML syntax are reported in the same way.
 #[test]
-fn a_mistake_in_the_spelling_is_named_in_words_its_author_can_act_on() {
+fn invalid_yaml_is_reported_with_a_fix() {
     let with = |line: &str| format!("# mine\nid: x\ncron: 0 9 * * *\n{line}");
-    wrong::<Routine>(
+    check_error::<Routine>(
         &with("skills: one"),
         expect![[
             r#"line 5: `skills`: expected sequence start; write a list, each item on a line like `  - "name"`"#
         ]],
     );
-    wrong::<Routine>(
+    check_error::<Routine>(
         &with("description: \"open"),
         expect![
             "line 6: `description`: invalid indentation in multiline quoted scalar; write words in double quotes"
         ],
     );
-    wrong::<Routine>("- a\n- b", expect!["line 2: expected mapping start"]);
-    wrong::<Routine>("id: x\nid: y", expect!["line 3: `id`: it is there twice; keep one of them"]);
+    check_error::<Routine>("- a\n- b", expect!["line 2: expected mapping start"]);
+    check_error::<Routine>("id: x\nid: y", expect!["line 3: `id`: it is there twice; keep one of them"]);
 }
 
 /// DD-42, DD-46, DD-47: reading a reminder; a time without an offset is local.
 #[test]
-fn a_reminder_is_read_as_it_is_written() {
+fn a_reminder_is_read_and_written_back() {
     let text = "---\nid: \"c4f5e6a7\"\nrun-at: \"2026-03-05T14:00:00-08:00\"\nbackground: true\nchain-depth: 1\n\
         max-chain: 3\nchain-parent: \"b0b1b2b3\"\nallowed-tools:\n  - \"Bash(ollim-bot tasks *)\"\n---\nCheck it.\n";
     let reminder = Reminder::read(text, &zone()).unwrap();
@@ -195,11 +198,11 @@ fn a_reminder_is_read_as_it_is_written() {
 
     let local: Reminder = read("id: x\nrun_at: 2026-07-05 14:00\nsession: persistent").unwrap();
     assert_eq!(local.run_at.to_string(), "2026-07-05T14:00:00-07:00");
-    wrong::<Reminder>(
+    check_error::<Reminder>(
         "id: x\nrun-at: tomorrow",
         expect![[r#"line 3: `run-at`: "tomorrow" is not a time; write it like `2026-03-05T14:00:00-08:00`"#]],
     );
-    wrong::<Reminder>(
+    check_error::<Reminder>(
         "id: x\nrun-at: 2026-03-05\nmax-chain: many",
         expect!["line 4: `max-chain`: invalid u32; write a whole number like `0` or `3`"],
     );
@@ -208,13 +211,13 @@ fn a_reminder_is_read_as_it_is_written() {
 /// WH-3, WH-10: a webhook file defines authentication, picked values and direct delivery;
 /// contradictions are reported.
 #[test]
-fn a_webhook_says_how_it_is_called() {
+fn a_webhook_defines_authentication_and_values() {
     let text = "---\nid: \"gh\"\nfields: {}\nauth: \"github\"\npick: {\"repo\":\"/repository/full_name\"}\nmax-bytes: 65536\n\
         deliver: \"{repo} was pushed\"\n---\n\n";
     let webhook = WebhookSpec::read(text, &zone()).unwrap();
-    assert_eq!(webhook.entrance.proof, Proof::GitHub);
-    assert_eq!(webhook.entrance.limit(), 65_536);
-    assert_eq!(webhook.words(), "{repo} was pushed");
+    assert_eq!(webhook.intake.auth, WebhookAuth::GitHub);
+    assert_eq!(webhook.intake.size_limit(), 65_536);
+    assert_eq!(webhook.active_template(), "{repo} was pushed");
     assert_eq!(webhook.to_text(), text);
     let wrong = |head: &str, said: &str| {
         let told = read::<WebhookSpec>(&format!("id: x\nfields: {{}}\n{head}")).unwrap_err();
@@ -236,10 +239,13 @@ fn a_webhook_is_read_with_its_schema() {
     let webhook: WebhookSpec = read(head).unwrap();
     let schema =
         r#"{"properties":{"who":{"maxLength":40,"type":"string"}},"required":["who"],"type":"object"}"#;
-    assert_eq!((webhook.fields.as_str(), webhook.knowing), (schema, Knowing::Itself));
+    assert_eq!((webhook.fields.as_str(), webhook.context), (schema, InitialContext::PromptOnly));
     assert_eq!(WebhookSpec::read(&webhook.to_text(), &zone()), Ok(webhook));
-    wrong::<WebhookSpec>("id: gate", expect!["`fields`: is missing; it must be there and have a value"]);
-    wrong::<WebhookSpec>(
+    check_error::<WebhookSpec>(
+        "id: gate",
+        expect!["`fields`: is missing; it must be there and have a value"],
+    );
+    check_error::<WebhookSpec>(
         "id: gate\nfields: [a]",
         expect!["line 3: `fields`: expected mapping start; write a mapping, which is a JSON Schema"],
     );
@@ -248,7 +254,7 @@ fn a_webhook_is_read_with_its_schema() {
 /// DD-3, DD-10, DD-26, DD-27, DD-34, B10: files are listed by name; invalid ones are reported and
 /// do not affect others.
 #[test]
-fn a_bad_file_is_named_and_all_others_are_read() {
+fn an_invalid_file_is_reported_and_all_others_are_read() {
     let disk = Arc::new(MemoryDisk::default());
     assert!(routines(&disk).list().unwrap().items.is_empty());
     let good = |id: &str| format!("---\nid: {id}\ncron: 0 9 * * *\n---\nx\n");
@@ -288,12 +294,12 @@ fn a_bad_file_is_named_and_all_others_are_read() {
 /// DD-5, DD-29, DD-30, DD-31, DD-33: a file is named after its text and never replaces a foreign
 /// file.
 #[test]
-fn a_new_file_is_named_after_its_words() {
+fn a_new_file_is_named_after_its_text() {
     let disk = Arc::new(MemoryDisk::default());
     let mut routines = routines(&disk);
     disk.put("/data/routines/check-the-mail-2.md", b"somebody's notes");
     let mut add = |id: &str, words: &str| {
-        let path = routines.put(&routine(id, words)).unwrap();
+        let path = routines.add_or_replace(&routine(id, words)).unwrap();
         path.file_name().unwrap().to_str().unwrap().to_owned()
     };
     assert_eq!(add("a", "Check the mail."), "check-the-mail.md");
@@ -306,7 +312,7 @@ fn a_new_file_is_named_after_its_words() {
 
 /// DD-32, DD-33: a file is found by its id despite corrupt files, even if its own cron is invalid.
 #[test]
-fn a_file_is_removed_by_its_id_whatever_else_is_there() {
+fn a_file_is_found_by_its_id_despite_corrupt_files() {
     let disk = Arc::new(MemoryDisk::default());
     disk.put("/data/routines/a.md", b"\xff\xff");
     disk.put("/data/routines/b.md", b"---\nid: [\n---\n");
@@ -323,7 +329,7 @@ fn a_file_is_removed_by_its_id_whatever_else_is_there() {
 /// SC-19: a file is found where it was last seen or where the user moved it; another file in its
 /// place is not touched.
 #[test]
-fn a_file_is_looked_for_where_it_was_first() {
+fn a_file_is_searched_first_where_it_was_last_seen() {
     let disk = Arc::new(MemoryDisk::default());
     disk.put("/data/routines/a.md", b"---\nid: mail\n---\n");
     disk.put("/data/routines/b.md", b"---\nid: mail\n---\n");
@@ -339,7 +345,7 @@ fn a_file_is_looked_for_where_it_was_first() {
 /// B9, DD-25: a hand-written file keeps its comments and unknown keys; a change that makes it
 /// invalid is refused.
 #[test]
-fn one_setting_of_a_hand_written_file_changes_and_the_rest_stays() {
+fn one_key_of_a_hand_written_file_changes_and_the_rest_is_preserved() {
     let disk = Arc::new(MemoryDisk::default());
     let text = "---\n# at nine\nid: mail # mine\ncron: 0 9 * * *\nmood: calm\n---\n\n  Triage.  \n";
     disk.put("/data/routines/any name.md", text.as_bytes());
@@ -357,7 +363,7 @@ fn one_setting_of_a_hand_written_file_changes_and_the_rest_stays() {
 /// DD-49: `allowed-tools` is a string with spaces or commas, or a list; other keys of the format
 /// are preserved.
 #[test]
-fn skills_of_the_public_format_are_read_and_written_again() {
+fn skills_of_the_public_format_are_read_and_written_back() {
     let read = |head: &str| {
         skills::parse(&format!("---\nname: a-b\ndescription: Does x.\n{head}\n---\nDo.\n")).unwrap()
     };
@@ -403,7 +409,7 @@ fn skills_are_directories_with_instructions() {
     disk.put("/data/skills/odd/SKILL.md", b"---\nname: odd\n---\nDo.\n");
     disk.put("/data/skills/empty/notes.md", b"x");
     disk.put("/data/skills/README.md", b"x");
-    let listing = Skills::new(disk, Path::new("/data")).list().unwrap();
+    let listing = SkillDirectory::new(disk, Path::new("/data")).list().unwrap();
     let names: Vec<&str> = listing.items.iter().map(|filed| filed.item.name.as_str()).collect();
     assert_eq!(names, ["mail", "news"]);
     assert_eq!(listing.items[1].item.allowed_tools, Some(vec!["Read".to_owned()]));
@@ -417,9 +423,9 @@ fn skills_are_directories_with_instructions() {
 /// DD-28: the id of a new item is eight hexadecimal digits.
 #[test]
 fn a_new_item_gets_an_id_of_eight_digits() {
-    let mut dice = Dice::new(7);
+    let mut dice = Rng::new(7);
     for _ in 0..100 {
-        let id = dice.id8();
+        let id = dice.short_id();
         assert!(id.len() == 8 && id.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')), "{id}");
         assert_eq!(read::<Routine>(&format!("id: {id}\ncron: 0 9 * * *")).unwrap().id.as_str(), id);
     }
@@ -427,11 +433,11 @@ fn a_new_item_gets_an_id_of_eight_digits() {
 
 /// DD-41, DD-45: defaults are not written.
 #[test]
-fn a_new_file_says_only_what_is_unusual() {
+fn defaults_are_not_written() {
     let text = routine("a1b2c3d4", "  Triage my mail. ").to_text();
     assert_eq!(text, "---\nid: \"a1b2c3d4\"\ncron: \"0 9 * * 1-5\"\n---\nTriage my mail.\n");
     let due = Moment::parse("2026-03-05T14:00:00-08:00", &zone()).unwrap();
-    let reminder = Reminder::new(ItemId::parse("r1").unwrap(), due, Charter::main(), Prompt::new("Call."));
+    let reminder = Reminder::new(ItemId::parse("r1").unwrap(), due, JobTarget::main(), Prompt::new("Call."));
     assert_eq!(
         reminder.unwrap().to_text(),
         "---\nid: \"r1\"\nrun-at: \"2026-03-05T14:00:00-08:00\"\n---\nCall.\n"
@@ -454,5 +460,5 @@ fn the_tool_lists_of_all_files_are_collected() {
     let lists = journal::files::tool_lists::tool_lists(&disk, Path::new("/data"), &zone());
     let told = lists.declared.iter().map(|list| format!("{} {}", list.source, list.tools.join(" ")));
     assert_eq!(told.collect::<Vec<_>>(), ["routine:r Bash(*) R", "reminder:m M", "skill:s S", "webhook:w W"]);
-    assert!(lists.troubles.is_empty());
+    assert!(lists.errors.is_empty());
 }

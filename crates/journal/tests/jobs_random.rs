@@ -1,75 +1,75 @@
 //! Randomised tests of the job file scanner with all kinds of file changes.
 
-mod desk;
-mod shelves;
+mod job_fixture;
+mod job_texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use desk::Desk;
-use domain::dice::Dice;
-use domain::schedule::FileNews;
-use shelves::{good, told};
+use domain::rng::Rng;
+use domain::schedule::JobFileChange;
+use job_fixture::JobFixture;
+use job_texts::{news_lines, valid_routine};
 
 const FILES: [&str; 8] = ["a.md", "b.md", "c.md", "d.md", "e.md", "f.md", "g.md", "h.md"];
 const IDS: [&str; 4] = ["mail", "notes", "news", "call"];
 
-fn one_of<T: Copy>(dice: &mut Dice, choices: &[T]) -> T {
-    choices[usize::try_from(dice.roll() % choices.len() as u64).unwrap_or(0)]
+fn one_of<T: Copy>(dice: &mut Rng, choices: &[T]) -> T {
+    choices[usize::try_from(dice.next_u64() % choices.len() as u64).unwrap_or(0)]
 }
 
 /// Content of a file, as known to the test.
 #[derive(Clone, Debug, PartialEq)]
 enum Content {
-    Good {
+    Valid {
         id: &'static str,
         words: String,
     },
     /// Invalid, but with a readable id.
-    Signed {
+    InvalidWithId {
         id: &'static str,
         words: String,
     },
     /// Without a readable id.
-    Illegible {
+    Unreadable {
         words: String,
     },
 }
 
 impl Content {
-    fn any(dice: &mut Dice) -> Self {
+    fn random(dice: &mut Rng) -> Self {
         let id = one_of(dice, &IDS);
-        let words = format!("Words {}.", dice.roll() % 4);
-        match dice.roll() % 4 {
-            0 | 1 => Self::Good { id, words },
-            2 => Self::Signed { id, words },
-            _ => Self::Illegible { words },
+        let words = format!("Words {}.", dice.next_u64() % 4);
+        match dice.next_u64() % 4 {
+            0 | 1 => Self::Valid { id, words },
+            2 => Self::InvalidWithId { id, words },
+            _ => Self::Unreadable { words },
         }
     }
 
     fn text(&self) -> String {
         match self {
-            Self::Good { id, words } => good(id, words),
-            Self::Signed { id, words } => format!("---\nid: {id}\ncron: {words}\n---\nx\n"),
-            Self::Illegible { words } => words.clone(),
+            Self::Valid { id, words } => valid_routine(id, words),
+            Self::InvalidWithId { id, words } => format!("---\nid: {id}\ncron: {words}\n---\nx\n"),
+            Self::Unreadable { words } => words.clone(),
         }
     }
 }
 
 /// The expected plans, computed from all files.
 #[derive(Default)]
-struct Model {
+struct ExpectedPlans {
     files: BTreeMap<&'static str, Content>,
     /// The last valid content of each file.
     last: BTreeMap<&'static str, (&'static str, String)>,
     plan: BTreeMap<&'static str, (&'static str, String)>,
 }
 
-impl Model {
-    fn change(&mut self, dice: &mut Dice, desk: &Desk) -> &'static str {
+impl ExpectedPlans {
+    fn change(&mut self, dice: &mut Rng, desk: &JobFixture) -> &'static str {
         let file = one_of(dice, &FILES);
         let other = one_of(dice, &FILES);
         let path = |file: &str| format!("routines/{file}");
-        match dice.roll() % 6 {
+        match dice.next_u64() % 6 {
             0 => {
                 self.files.remove(file);
                 desk.remove(&path(file));
@@ -87,7 +87,7 @@ impl Model {
                 }
             }
             _ => {
-                let content = Content::any(dice);
+                let content = Content::random(dice);
                 desk.write(&path(file), &content.text());
                 self.files.insert(file, content);
             }
@@ -95,15 +95,16 @@ impl Model {
         other
     }
 
-    fn reckon(&mut self) {
+    fn compute(&mut self) {
         self.last.retain(|file, _| self.files.contains_key(file));
         for (file, content) in &self.files {
-            if let Content::Good { id, words } = content {
+            if let Content::Valid { id, words } = content {
                 self.last.insert(file, (id, words.clone()));
             }
         }
         for (id, (_, words)) in &self.plan {
-            let said = |content: &Content| matches!(content, Content::Signed { id: said, .. } if said == id);
+            let said =
+                |content: &Content| matches!(content, Content::InvalidWithId { id: said, .. } if said == id);
             let heir =
                 self.files.iter().find(|(file, content)| said(content) && !self.last.contains_key(*file));
             if let Some((heir, _)) = heir.filter(|_| !self.last.values().any(|(held, _)| held == id)) {
@@ -118,7 +119,7 @@ impl Model {
 
     fn broken(&self) -> BTreeSet<String> {
         let counts = |file: &str| self.plan.values().any(|(first, _)| *first == file);
-        let fine = |file: &str, content: &Content| matches!(content, Content::Good { .. }) && counts(file);
+        let fine = |file: &str, content: &Content| matches!(content, Content::Valid { .. }) && counts(file);
         self.files
             .iter()
             .filter(|(file, content)| !fine(file, content))
@@ -136,26 +137,26 @@ impl Model {
 
 /// The state that follows from the news alone.
 #[derive(Default)]
-struct Reader {
+struct NewsReader {
     planned: BTreeMap<String, (String, String)>,
     broken: BTreeMap<String, String>,
 }
 
-impl Reader {
-    fn read(&mut self, news: &[FileNews]) {
+impl NewsReader {
+    fn apply(&mut self, news: &[JobFileChange]) {
         for news in news {
             match news {
-                FileNews::Plans(planned) => {
-                    let new = (planned.file.clone(), planned.message().to_string());
+                JobFileChange::Planned(planned) => {
+                    let new = (planned.file.clone(), planned.prompt().to_string());
                     let before = self.planned.insert(planned.source().to_string(), new.clone());
                     assert_ne!(before, Some(new), "told twice");
                 }
-                FileNews::Gone(source) => assert!(self.planned.remove(&source.to_string()).is_some()),
-                FileNews::Broken { file, why, .. } => {
+                JobFileChange::Removed(source) => assert!(self.planned.remove(&source.to_string()).is_some()),
+                JobFileChange::Invalid { file, reason: why, .. } => {
                     self.broken.insert(file.clone(), why.clone());
                 }
-                FileNews::Held { file, why, .. } => panic!("{file} {why}"),
-                FileNews::Mended(file) => assert!(self.broken.remove(file).is_some(), "{file}"),
+                JobFileChange::Withheld { file, reason: why, .. } => panic!("{file} {why}"),
+                JobFileChange::Repaired(file) => assert!(self.broken.remove(file).is_some(), "{file}"),
             }
         }
     }
@@ -164,23 +165,23 @@ impl Reader {
 /// A6, DD-34, RP-29, SC-3: after any changes both the plans and the news correspond to all files
 /// together.
 #[test]
-fn the_plan_is_what_the_files_say_whatever_is_done_to_them() {
+fn plans_correspond_to_the_files_after_any_changes() {
     let mut steps = 0;
     for seed in 0..25 {
-        let mut dice = Dice::new(seed);
-        let mut desk = Desk::new();
-        let mut model = Model::default();
-        let mut reader = Reader::default();
+        let mut dice = Rng::new(seed);
+        let mut desk = JobFixture::new();
+        let mut model = ExpectedPlans::default();
+        let mut reader = NewsReader::default();
         while steps < (seed + 1) * 400 {
-            for _ in 0..=dice.roll() % 3 {
+            for _ in 0..=dice.next_u64() % 3 {
                 model.change(&mut dice, &desk);
                 steps += 1;
             }
-            desk.pass(i64::try_from(dice.roll() % 3_000).unwrap_or(0));
-            let news = desk.settled();
-            reader.read(&news);
-            model.reckon();
-            let context = || format!("seed {seed}, step {steps}: {:?}\n{}", model.files, told(&news));
+            desk.advance(i64::try_from(dice.next_u64() % 3_000).unwrap_or(0));
+            let news = desk.scan_settled();
+            reader.apply(&news);
+            model.compute();
+            let context = || format!("seed {seed}, step {steps}: {:?}\n{}", model.files, news_lines(&news));
             assert_eq!(reader.planned, model.planned(), "{}", context());
             assert_eq!(
                 reader.broken.keys().cloned().collect::<BTreeSet<_>>(),
@@ -195,12 +196,12 @@ fn the_plan_is_what_the_files_say_whatever_is_done_to_them() {
 
 /// A6: scanning only the changed files has the same result as scanning all files.
 #[test]
-fn looking_at_changed_files_alone_is_enough() {
+fn scanning_only_changed_files_is_sufficient() {
     for seed in 100..140 {
-        let mut dice = Dice::new(seed);
-        let mut desk = Desk::new();
-        let mut model = Model::default();
-        let mut reader = Reader::default();
+        let mut dice = Rng::new(seed);
+        let mut desk = JobFixture::new();
+        let mut model = ExpectedPlans::default();
+        let mut reader = NewsReader::default();
         for _ in 0..100 {
             let before = desk.disk.files();
             model.change(&mut dice, &desk);
@@ -211,13 +212,13 @@ fn looking_at_changed_files_alone_is_enough() {
                 before.get(&path) != after.get(&path)
             });
             for file in changed {
-                reader.read(&desk.look_at(file));
+                reader.apply(&desk.scan_file(file));
             }
-            desk.pass(2_000);
-            reader.read(&desk.book.look_at(&[], desk.now));
-            desk.pass(2_000);
-            reader.read(&desk.book.look_at(&[], desk.now));
-            model.reckon();
+            desk.advance(2_000);
+            reader.apply(&desk.scanner.scan_paths(&[], desk.now));
+            desk.advance(2_000);
+            reader.apply(&desk.scanner.scan_paths(&[], desk.now));
+            model.compute();
             assert_eq!(reader.planned, model.planned(), "seed {seed}: {:?}", model.files);
             assert_eq!(reader.broken.keys().cloned().collect::<BTreeSet<_>>(), model.broken(), "seed {seed}");
         }
@@ -225,7 +226,7 @@ fn looking_at_changed_files_alone_is_enough() {
 }
 
 /// A file with an error in a known line and key.
-fn mistaken(dice: &mut Dice) -> (String, usize, &'static str) {
+fn invalid_file(dice: &mut Rng) -> (String, usize, &'static str) {
     let wrong = [
         ("cron", "cron: 61 * * * *"),
         ("cron", "cron: every day"),
@@ -245,19 +246,19 @@ fn mistaken(dice: &mut Dice) -> (String, usize, &'static str) {
     if key != "cron" {
         lines.push("cron: 0 9 * * *".to_owned());
     }
-    let place = usize::try_from(dice.roll()).unwrap_or(0) % (lines.len() + 1);
+    let place = usize::try_from(dice.next_u64()).unwrap_or(0) % (lines.len() + 1);
     lines.insert(place, line.to_owned());
     (format!("---\n{}\n---\nDo it.\n", lines.join("\n")), place + 2, key)
 }
 
 /// A randomly modified text.
-fn scrambled(dice: &mut Dice) -> Vec<u8> {
-    let mut bytes = mistaken(dice).0.into_bytes();
-    for _ in 0..=dice.roll() % 8 {
-        let at = usize::try_from(dice.roll()).unwrap_or(0) % (bytes.len() + 1);
-        match dice.roll() % 4 {
+fn random_file(dice: &mut Rng) -> Vec<u8> {
+    let mut bytes = invalid_file(dice).0.into_bytes();
+    for _ in 0..=dice.next_u64() % 8 {
+        let at = usize::try_from(dice.next_u64()).unwrap_or(0) % (bytes.len() + 1);
+        match dice.next_u64() % 4 {
             0 => bytes.truncate(at),
-            1 => bytes.insert(at, u8::try_from(dice.roll() % 256).unwrap_or(0)),
+            1 => bytes.insert(at, u8::try_from(dice.next_u64() % 256).unwrap_or(0)),
             2 => bytes
                 .splice(at..at, one_of(dice, &["---\n", "{", "[", "\"", "&a *a", "\t", ": "]).bytes())
                 .for_each(drop),
@@ -270,69 +271,69 @@ fn scrambled(dice: &mut Dice) -> Vec<u8> {
 /// G1, DD-27: of ten thousand malformed files each is reported once with its line, key and reason,
 /// and the next valid version is accepted.
 #[test]
-fn every_malformed_file_is_named_once() {
-    let mut dice = Dice::new(7);
-    let mut desk = Desk::new();
+fn every_malformed_file_is_reported_once() {
+    let mut dice = Rng::new(7);
+    let mut desk = JobFixture::new();
     let mut expected = BTreeMap::new();
     for n in 0..5_000 {
-        let (text, line, key) = mistaken(&mut dice);
+        let (text, line, key) = invalid_file(&mut dice);
         desk.write(&format!("routines/known-{n}.md"), &text);
         expected.insert(format!("routines/known-{n}.md"), format!("line {line}: `{key}`: "));
-        desk.disk.put(format!("/data/routines/any-{n}.md"), &scrambled(&mut dice));
+        desk.disk.put(format!("/data/routines/any-{n}.md"), &random_file(&mut dice));
     }
-    desk.pass(2_000);
-    let mut reader = Reader::default();
-    let news = desk.look();
-    let named = news.iter().filter(|news| matches!(news, FileNews::Broken { .. })).count();
-    reader.read(&news);
+    desk.advance(2_000);
+    let mut reader = NewsReader::default();
+    let news = desk.scan();
+    let named = news.iter().filter(|news| matches!(news, JobFileChange::Invalid { .. })).count();
+    reader.apply(&news);
     assert_eq!(named, reader.broken.len(), "no file is named twice");
     for (file, begins) in &expected {
         let why = reader.broken.get(file).map(String::as_str).unwrap_or_default();
         assert!(why.starts_with(begins), "{file}: {why}");
     }
     assert_eq!(reader.broken.len() + reader.planned.len(), 10_000);
-    desk.pass(5_000);
-    assert_eq!(told(&desk.look()), "");
+    desk.advance(5_000);
+    assert_eq!(news_lines(&desk.scan()), "");
     for n in 0..5_000 {
-        desk.write(&format!("routines/known-{n}.md"), &good(&format!("known-{n}"), "Do it."));
-        desk.write(&format!("routines/any-{n}.md"), &good(&format!("any-{n}"), "Do it."));
+        desk.write(&format!("routines/known-{n}.md"), &valid_routine(&format!("known-{n}"), "Do it."));
+        desk.write(&format!("routines/any-{n}.md"), &valid_routine(&format!("any-{n}"), "Do it."));
     }
-    reader.read(&desk.look());
+    reader.apply(&desk.scan());
     assert_eq!((reader.broken.len(), reader.planned.len()), (0, 10_000));
 }
 
 /// G2, SC-5: a few invalid files remove no plan of two hundred valid jobs.
 #[test]
-fn bad_files_among_good_ones_take_nobody_away() {
-    let mut dice = Dice::new(3);
+fn invalid_files_remove_no_plans_of_valid_ones() {
+    let mut dice = Rng::new(3);
     for bad in 1..=50 {
-        let mut desk = Desk::new();
+        let mut desk = JobFixture::new();
         for n in 0..200 {
-            desk.write(&format!("routines/{n:03}.md"), &good(&format!("job-{n}"), "Do it."));
+            desk.write(&format!("routines/{n:03}.md"), &valid_routine(&format!("job-{n}"), "Do it."));
         }
         for n in 0..bad {
-            let text = mistaken(&mut dice).0;
+            let text = invalid_file(&mut dice).0;
             desk.write(&format!("routines/{:03}-bad.md", n * 4), &text);
         }
-        desk.look();
-        assert_eq!(desk.book.planned().count(), 200, "{bad} bad ones");
+        desk.scan();
+        assert_eq!(desk.scanner.planned().count(), 200, "{bad} bad ones");
     }
 }
 
 /// B8: ten thousand saves in all ways that editors use, with scans at any moment: no file is
 /// reported as invalid or gone, and the last save counts.
 #[test]
-fn an_editor_that_saves_is_never_complained_about() {
-    let mut dice = Dice::new(11);
-    let mut desk = Desk::new();
-    desk.write("routines/mail.md", &good("mail", "Version 0."));
-    desk.settled();
+fn saves_of_an_editor_are_never_reported_as_invalid() {
+    let mut dice = Rng::new(11);
+    let mut desk = JobFixture::new();
+    desk.write("routines/mail.md", &valid_routine("mail", "Version 0."));
+    desk.scan_settled();
     for version in 1..=10_000 {
-        let text = good("mail", &format!("Version {version}."));
-        let cut = usize::try_from(dice.roll()).unwrap_or(0) % text.len();
+        let text = valid_routine("mail", &format!("Version {version}."));
+        let cut = usize::try_from(dice.next_u64()).unwrap_or(0) % text.len();
         let file = "routines/mail.md";
         let swap = "routines/.mail.md.swp";
-        let steps: [&dyn Fn(&Desk); 3] = match dice.roll() % 4 {
+        let steps: [&dyn Fn(&JobFixture); 3] = match dice.next_u64() % 4 {
             0 => [&|desk| desk.write(file, ""), &|desk| desk.write(file, &text[..cut]), &|desk| {
                 desk.write(file, &text)
             }],
@@ -349,13 +350,13 @@ fn an_editor_that_saves_is_never_complained_about() {
         let mut news = Vec::new();
         for step in steps {
             step(&desk);
-            news.extend(desk.look());
-            desk.pass(i64::try_from(dice.roll() % 80).unwrap_or(0));
-            news.extend(if dice.roll().is_multiple_of(2) { desk.look_at(file) } else { desk.look() });
+            news.extend(desk.scan());
+            desk.advance(i64::try_from(dice.next_u64() % 80).unwrap_or(0));
+            news.extend(if dice.next_u64().is_multiple_of(2) { desk.scan_file(file) } else { desk.scan() });
         }
         // A file that is truncated within its body is valid.
-        assert!(news.iter().all(|news| matches!(news, FileNews::Plans(_))), "{}", told(&news));
-        assert_eq!(desk.words("mail"), Some(format!("Version {version}.")));
-        desk.pass(i64::try_from(dice.roll() % 1_000).unwrap_or(0));
+        assert!(news.iter().all(|news| matches!(news, JobFileChange::Planned(_))), "{}", news_lines(&news));
+        assert_eq!(desk.routine_text("mail"), Some(format!("Version {version}.")));
+        desk.advance(i64::try_from(dice.next_u64() % 1_000).unwrap_or(0));
     }
 }

@@ -5,20 +5,22 @@
 
 use std::sync::Arc;
 
-use domain::conversation::{Branch, Conversation, Heard, Lineage, Said, SessionId, Why, draw};
-use domain::fork::{Entering, Fork};
+use domain::conversation::{
+    Branch, Conversation, EntryContent, Lineage, MoveReason, SessionId, UserInput, draw,
+};
+use domain::fork::{Fork, ForkRequest};
 use domain::record::{ForkChange, MessageId, Record};
 use engine::ports::Journal as _;
 use expect_test::expect;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use journal::disk::RealDisk;
-use journal::{Journal, Opened, Paths, Place};
+use journal::{Journal, OpenParams, OpenedJournal, Paths};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// A journal in which events happen one minute apart.
-struct Life {
+struct TestJournal {
     _dir: TempDir,
     runtime: Runtime,
     journal: Journal,
@@ -26,19 +28,19 @@ struct Life {
     minute: i64,
 }
 
-impl Life {
+impl TestJournal {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let paths = Paths::new(dir.path());
         let disk = Arc::new(RealDisk);
         let now = at(0);
-        let place = Place { paths, disk, zone: TimeZone::UTC, now, pid: 1 };
-        let Opened { journal, memory, .. } = journal::open(place).unwrap();
+        let place = OpenParams { paths, disk, zone: TimeZone::UTC, now, pid: 1 };
+        let OpenedJournal { journal, state: memory, .. } = journal::open(place).unwrap();
         let mut life = Self { _dir: dir, runtime, journal, conversation: memory.conversation, minute: 0 };
         let now = life.now();
         let created = life.conversation.create(Branch::Main, session("main"), now);
-        life.write(vec![Record::Moved(created)]);
+        life.write(vec![Record::BranchMoved(created)]);
         life
     }
 
@@ -52,10 +54,10 @@ impl Life {
     }
 
     fn say(&mut self, branch: &Branch) {
-        let heard = Heard { preface: String::new(), text: "x".to_owned(), images: Vec::new() };
+        let heard = UserInput { preface: String::new(), text: "x".to_owned(), images: Vec::new() };
         let now = self.now();
-        let entry = self.conversation.say(branch, Said::Human(heard), now).unwrap();
-        self.write(vec![Record::Said(branch.clone(), entry)]);
+        let entry = self.conversation.append(branch, EntryContent::User(heard), now).unwrap();
+        self.write(vec![Record::EntryAppended(branch.clone(), entry)]);
     }
 
     fn fork(&mut self, name: &str, topic: Option<&str>) -> Branch {
@@ -63,21 +65,21 @@ impl Life {
         let now = self.now();
         let forked = self.conversation.fork(&Branch::Main, branch.clone(), session(name), now).unwrap();
         let topic = topic.map(str::to_owned);
-        let entering = Entering { topic, idle_minutes: None, until: MessageId(0) };
-        let fork = Fork::begun(branch.clone(), None, entering, now);
-        self.write(vec![Record::Moved(forked), Record::Fork(ForkChange::Open(fork))]);
+        let entering = ForkRequest { topic, idle_minutes: None, start_message: MessageId(0) };
+        let fork = Fork::new(branch.clone(), None, entering, now);
+        self.write(vec![Record::BranchMoved(forked), Record::Fork(ForkChange::Open(fork))]);
         branch
     }
 
-    fn end(&mut self, branch: &Branch, why: Why) {
+    fn end(&mut self, branch: &Branch, why: MoveReason) {
         let now = self.now();
         let ended = self.conversation.end(branch, why, now).unwrap();
-        self.write(vec![Record::Moved(ended), Record::Fork(ForkChange::Ended(branch.clone()))]);
+        self.write(vec![Record::BranchMoved(ended), Record::Fork(ForkChange::Ended(branch.clone()))]);
     }
 
     fn save(&mut self, branch: &Branch) {
         let now = self.now();
-        let moves = self.conversation.promote(branch, now).unwrap().map(Record::Moved);
+        let moves = self.conversation.promote(branch, now).unwrap().map(Record::BranchMoved);
         self.write(moves.into_iter().chain([Record::Fork(ForkChange::Ended(branch.clone()))]).collect());
     }
 
@@ -95,19 +97,19 @@ fn at(minute: i64) -> Timestamp {
 }
 
 fn session(name: &str) -> SessionId {
-    SessionId::read(&format!("{name}-session")).unwrap()
+    SessionId::parse(&format!("{name}-session")).unwrap()
 }
 
 #[test]
-fn what_a_fork_was_about_is_known_after_it_ended() {
-    let mut life = Life::new();
+fn the_topic_of_a_fork_is_known_after_it_ended() {
+    let mut life = TestJournal::new();
     life.say(&Branch::Main);
     let trip = life.fork("trip", Some("lisbon in march"));
     life.say(&trip);
     life.save(&trip);
     let quiet = life.fork("quiet", None);
     life.say(&quiet);
-    life.end(&quiet, Why::Lapsed);
+    life.end(&quiet, MoveReason::Lapsed);
     life.fork("open", Some("insurance"));
 
     expect![[r#"
@@ -124,19 +126,19 @@ fn what_a_fork_was_about_is_known_after_it_ended() {
 }
 
 #[test]
-fn a_fork_that_is_told_of_is_told_from_its_beginning() {
-    let mut life = Life::new();
+fn the_lineage_contains_the_first_move_of_each_fork() {
+    let mut life = TestJournal::new();
     life.say(&Branch::Main);
     let long = life.fork("long", Some("the long one"));
     let open = life.fork("open", None);
     life.say(&open);
     for name in ["a", "b", "c"] {
         let fork = life.fork(name, None);
-        life.end(&fork, Why::Dropped);
+        life.end(&fork, MoveReason::Dropped);
     }
     life.say(&long);
     life.say(&long);
-    life.end(&long, Why::Reported);
+    life.end(&long, MoveReason::Reported);
 
     expect![[r#"
         ●        main · now · main-ses · 1 entry
@@ -149,12 +151,12 @@ fn a_fork_that_is_told_of_is_told_from_its_beginning() {
         5 older moves are left out.
     "#]]
     .assert_eq(&life.drawn(2));
-    assert_eq!(life.lineage(1000).older, 0);
+    assert_eq!(life.lineage(1000).omitted, 0);
 }
 
 /// The program is updated, and the journal is read before the new version has run.
 #[test]
-fn a_journal_from_before_forks_had_topics_can_be_looked_at() {
+fn a_journal_from_before_forks_had_topics_is_readable() {
     let dir = tempfile::tempdir().unwrap();
     let paths = Paths::new(dir.path());
     std::fs::create_dir_all(paths.state()).unwrap();
@@ -168,6 +170,6 @@ fn a_journal_from_before_forks_had_topics_can_be_looked_at() {
     before.execute_batch(&script).unwrap();
     before.close().unwrap();
 
-    let lineage = journal::peek(&paths).unwrap().unwrap().lineage(10).unwrap();
-    assert_eq!((lineage.lines.len(), lineage.open.len(), lineage.older), (1, 1, 0));
+    let lineage = journal::open_read_only(&paths).unwrap().unwrap().lineage(10).unwrap();
+    assert_eq!((lineage.moves.len(), lineage.open.len(), lineage.omitted), (1, 1, 0));
 }

@@ -5,20 +5,22 @@
 use std::sync::Arc;
 
 use domain::conversation::{
-    Block, Branch, Entry, EntryId, Head, Heard, Move, Reach, Said, SessionId, Text, Why,
+    Block, Branch, Completeness, Entry, EntryContent, EntryId, Head, Move, MoveReason, SessionId, Text,
+    UserInput,
 };
 use domain::label::Label;
 use domain::record::{
-    Address, Closed, Message, MessageChange, MessageId, Opened as Begun, Record, SurfaceName, TurnChange,
+    Address, Message, MessageChange, MessageId, Record, SurfaceName, TurnChange, TurnClosed,
+    TurnOpened as Begun,
 };
 use domain::tool::{Outcome, ToolResult};
-use domain::turn::{Ending, TurnId};
-use engine::ports::{Found, Journal as _, LookedFor, Order, Within};
+use domain::turn::{TurnEnding, TurnId};
+use engine::ports::{Journal as _, SearchFilter, SearchHit, SearchOrder, SearchQuery};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use journal::db::Database;
 use journal::disk::RealDisk;
-use journal::{Paths, Place, open, peek};
+use journal::{OpenParams, Paths, open, open_read_only};
 
 fn day(day: i64) -> Timestamp {
     Timestamp::constant(1_794_700_000, 0) + SignedDuration::from_hours(24 * day)
@@ -26,24 +28,24 @@ fn day(day: i64) -> Timestamp {
 
 /// Builds the records of conversations turn by turn.
 #[derive(Default)]
-struct Life {
+struct RecordBuilder {
     records: Vec<Record>,
     entries: u64,
     turns: u64,
 }
 
-impl Life {
-    fn say(&mut self, branch: &Branch, parent: Option<u64>, at: Timestamp, said: Said) -> u64 {
+impl RecordBuilder {
+    fn say(&mut self, branch: &Branch, parent: Option<u64>, at: Timestamp, said: EntryContent) -> u64 {
         self.entries += 1;
         let entry = Entry {
             id: EntryId(self.entries),
             parent: parent.map(EntryId),
             at,
-            said,
-            own: Label::PLAIN,
+            content: said,
+            own_label: Label::PLAIN,
             label: Label::PLAIN,
         };
-        self.records.push(Record::Said(branch.clone(), entry));
+        self.records.push(Record::EntryAppended(branch.clone(), entry));
         self.entries
     }
 
@@ -65,16 +67,16 @@ impl Life {
             id,
             at,
             surface,
-            to,
+            address: to,
             text: text.clone(),
             images: Vec::new(),
-            mark: None,
+            external_id: None,
             label: Label::PLAIN,
         };
         self.records.push(Record::Message(MessageChange::Received(message)));
-        let begun = Begun { turn, branch: branch.clone(), answers: id, at };
+        let begun = Begun { turn, branch: branch.clone(), message: id, at };
         self.records.push(Record::Turn(TurnChange::Opened(begun)));
-        let heard = Said::Human(Heard { preface: String::new(), text, images: Vec::new() });
+        let heard = EntryContent::User(UserInput { preface: String::new(), text, images: Vec::new() });
         let asked = self.say(&branch, parent, at, heard);
         self.records.push(Record::Message(MessageChange::Taken(id, EntryId(asked))));
         let result = ToolResult {
@@ -83,104 +85,116 @@ impl Life {
             outcome: Outcome::Done,
             label: Label::PLAIN,
         };
-        let ran = self.say(&branch, Some(asked), at, Said::Tools(vec![result]));
-        let answer = Said::Assistant(vec![Block::Text(words[1].to_owned())], Reach::Whole);
+        let ran = self.say(&branch, Some(asked), at, EntryContent::Tools(vec![result]));
+        let answer = EntryContent::Assistant(vec![Block::Text(words[1].to_owned())], Completeness::Complete);
         let answered = self.say(&branch, Some(ran), at, answer);
-        let closed = Closed { turn, ending: Ending::Finished, usage: Default::default(), at };
+        let closed = TurnClosed { turn, ending: TurnEnding::Finished, usage: Default::default(), at };
         self.records.push(Record::Turn(TurnChange::Closed(closed)));
         answered
     }
 
-    fn moved(&mut self, branch: &str, why: Why, from: Option<Head>, to: Option<Head>) {
+    fn add_move(&mut self, branch: &str, why: MoveReason, from: Option<Head>, to: Option<Head>) {
         let branch = branch.parse().unwrap();
-        self.records.push(Record::Moved(Move { branch, at: day(0), why, from, to }));
+        self.records.push(Record::BranchMoved(Move { branch, at: day(0), reason: why, from, to }));
     }
 }
 
 fn head(session: &str, entry: Option<u64>) -> Option<Head> {
-    Some(Head { entry: entry.map(EntryId), session: SessionId::read(session).unwrap(), label: Label::PLAIN })
+    Some(Head { entry: entry.map(EntryId), session: SessionId::parse(session).unwrap(), label: Label::PLAIN })
 }
 
 /// Main has messages on the page and in Discord; a run forked off in between and ended.
-async fn lived(dir: &tempfile::TempDir) -> Database {
-    let mut life = Life::default();
-    life.moved("main", Why::Created, None, head("aaaa-main", None));
+async fn sample_database(dir: &tempfile::TempDir) -> Database {
+    let mut life = RecordBuilder::default();
+    life.add_move("main", MoveReason::Created, None, head("aaaa-main", None));
     let one =
         life.turn(("main", SurfaceName::Page), None, day(0), ["the dentist moved", "dentist: friday then"]);
-    life.moved("fork/run1", Why::Forked, None, head("bbbb-run", Some(one)));
+    life.add_move("fork/run1", MoveReason::Forked, None, head("bbbb-run", Some(one)));
     let run = life.turn(
-        ("fork/run1", SurfaceName::House),
+        ("fork/run1", SurfaceName::Internal),
         Some(one),
         day(1),
         ["[routine-bg:mail] look", "a dentist wrote"],
     );
-    life.moved("fork/run1", Why::Ended, head("bbbb-run", Some(run)), None);
+    life.add_move("fork/run1", MoveReason::Ended, head("bbbb-run", Some(run)), None);
     life.turn(("main", SurfaceName::Discord), Some(one), day(2), ["and the train?", "at nine"]);
     let paths = Paths::new(dir.path());
-    let place =
-        Place { paths: paths.clone(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now: day(0), pid: 1 };
+    let place = OpenParams {
+        paths: paths.clone(),
+        disk: Arc::new(RealDisk),
+        zone: TimeZone::UTC,
+        now: day(0),
+        pid: 1,
+    };
     open(place).unwrap().journal.write(life.records).await.unwrap();
-    peek(&paths).unwrap().unwrap()
+    open_read_only(&paths).unwrap().unwrap()
 }
 
-fn ids(found: &[Found]) -> Vec<u64> {
+fn ids(found: &[SearchHit]) -> Vec<u64> {
     found.iter().map(|found| found.entry.id.0).collect()
 }
 
-fn tagged(tag: &str) -> Within {
-    Within { tags: vec![tag.to_owned()], ..Within::default() }
+fn tagged(tag: &str) -> SearchFilter {
+    SearchFilter { places: vec![tag.to_owned()], ..SearchFilter::default() }
 }
 
 #[tokio::test]
-async fn words_are_found_by_when_and_where_they_were_said() {
+async fn words_are_found_by_time_and_place() {
     let dir = tempfile::tempdir().unwrap();
-    let database = lived(&dir).await;
-    let find = |words: &str, within: Within| {
-        let looked_for = LookedFor { words: words.to_owned(), within, limit: 10, ..LookedFor::default() };
+    let database = sample_database(&dir).await;
+    let find = |words: &str, within: SearchFilter| {
+        let looked_for =
+            SearchQuery { words: words.to_owned(), filter: within, limit: 10, ..SearchQuery::default() };
         ids(&database.search(&looked_for).unwrap())
     };
-    assert_eq!(find("dentist", Within::default()), [6, 3, 1]);
+    assert_eq!(find("dentist", SearchFilter::default()), [6, 3, 1]);
     assert_eq!(find("dentist", tagged("page")), [3, 1]);
     assert_eq!(find("dentist", tagged("run1")), [6]);
     assert_eq!(find("dentist", tagged("main")), [3, 1]);
     assert_eq!(find("dentist", tagged("discord")), [0; 0]);
     assert_eq!(find("tool", tagged("discord")), [8], "what a tool says is said where its turn is");
-    let since = Within { since: Some(day(1)), ..Within::default() };
+    let since = SearchFilter { since: Some(day(1)), ..SearchFilter::default() };
     assert_eq!(find("dentist", since), [6]);
-    let until = Within { until: Some(day(1)), ..Within::default() };
+    let until = SearchFilter { until: Some(day(1)), ..SearchFilter::default() };
     assert_eq!(find("dentist", until), [3, 1]);
-    let all = LookedFor { words: "train".to_owned(), limit: 10, ..LookedFor::default() };
-    let found = database.search(&all).unwrap().remove(0).spoken.unwrap();
+    let all = SearchQuery { words: "train".to_owned(), limit: 10, ..SearchQuery::default() };
+    let found = database.search(&all).unwrap().remove(0).origin.unwrap();
     assert_eq!((found.turn, found.branch, found.surface), (TurnId(3), Branch::Main, SurfaceName::Discord));
 }
 
 #[tokio::test]
-async fn the_best_places_come_first_if_that_is_wanted() {
+async fn the_best_hits_come_first_if_requested() {
     let dir = tempfile::tempdir().unwrap();
-    let mut life = Life::default();
-    life.moved("main", Why::Created, None, head("aaaa-main", None));
+    let mut life = RecordBuilder::default();
+    life.add_move("main", MoveReason::Created, None, head("aaaa-main", None));
     let about = "invoice? the invoice for the invoices";
     let long = format!("an invoice and {}", "more ".repeat(80));
     let one = life.turn(("main", SurfaceName::Page), None, day(0), ["hello", about]);
     life.turn(("main", SurfaceName::Page), Some(one), day(1), ["hello again", &long]);
     let paths = Paths::new(dir.path());
-    let place =
-        Place { paths: paths.clone(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now: day(0), pid: 1 };
+    let place = OpenParams {
+        paths: paths.clone(),
+        disk: Arc::new(RealDisk),
+        zone: TimeZone::UTC,
+        now: day(0),
+        pid: 1,
+    };
     open(place).unwrap().journal.write(life.records).await.unwrap();
-    let database = peek(&paths).unwrap().unwrap();
+    let database = open_read_only(&paths).unwrap().unwrap();
     let find = |order| {
-        let looked_for = LookedFor { words: "invoice".to_owned(), order, limit: 10, ..LookedFor::default() };
+        let looked_for =
+            SearchQuery { words: "invoice".to_owned(), order, limit: 10, ..SearchQuery::default() };
         ids(&database.search(&looked_for).unwrap())
     };
-    assert_eq!(find(Order::Newest), [6, 3]);
-    assert_eq!(find(Order::Best), [3, 6]);
+    assert_eq!(find(SearchOrder::Newest), [6, 3]);
+    assert_eq!(find(SearchOrder::Relevance), [3, 6]);
 }
 
 #[tokio::test]
-async fn conversations_are_listed_and_read_by_their_names() {
+async fn conversations_are_listed_and_read_by_name() {
     let dir = tempfile::tempdir().unwrap();
-    let database = lived(&dir).await;
-    let talks = database.talks(&Within::default()).unwrap();
+    let database = sample_database(&dir).await;
+    let talks = database.conversations(&SearchFilter::default()).unwrap();
     let told: Vec<_> = talks
         .iter()
         .map(|talk| {
@@ -201,7 +215,7 @@ async fn conversations_are_listed_and_read_by_their_names() {
     );
     let read = |name: &str| {
         let mut said = Vec::new();
-        let found = database.each_said(name, |entry| {
+        let found = database.for_each_entry(name, |entry| {
             said.push(entry.id.0);
             true
         });
@@ -217,34 +231,34 @@ async fn conversations_are_listed_and_read_by_their_names() {
 }
 
 #[tokio::test]
-async fn prompts_have_numbers_and_numbers_have_answers() {
+async fn prompts_are_listed_and_answers_are_found_by_turn() {
     let dir = tempfile::tempdir().unwrap();
-    let database = lived(&dir).await;
-    let prompts = |within: &Within, skipped, most| {
+    let database = sample_database(&dir).await;
+    let prompts = |within: &SearchFilter, skipped, most| {
         let prompts = database.prompts(within, skipped, most).unwrap();
         prompts.iter().map(|one| one.spoken.turn.0).collect::<Vec<_>>()
     };
-    assert_eq!(prompts(&Within::default(), 0, 10), [3, 2, 1]);
-    assert_eq!(prompts(&Within::default(), 1, 1), [2]);
+    assert_eq!(prompts(&SearchFilter::default(), 0, 10), [3, 2, 1]);
+    assert_eq!(prompts(&SearchFilter::default(), 1, 1), [2]);
     assert_eq!(prompts(&tagged("house"), 0, 10), [2]);
-    let since = Within { since: Some(day(2)), ..Within::default() };
+    let since = SearchFilter { since: Some(day(2)), ..SearchFilter::default() };
     assert_eq!(prompts(&since, 0, 10), [3]);
-    let (prompted, said) = database.answered(TurnId(1)).unwrap().unwrap();
+    let (prompted, said) = database.prompt_and_answer(TurnId(1)).unwrap().unwrap();
     assert_eq!(prompted.text, "the dentist moved");
-    let said: Vec<String> = said.iter().map(|entry| entry.said.text()).collect();
+    let said: Vec<String> = said.iter().map(|entry| entry.content.text()).collect();
     assert_eq!(
         said,
         ["the tool spoke", "dentist: friday then"],
         "and nothing of the run that went on from there"
     );
-    assert_eq!(database.answered(TurnId(9)).unwrap(), None);
+    assert_eq!(database.prompt_and_answer(TurnId(9)).unwrap(), None);
 }
 
 /// A journal from before the prefix index has it after the next start.
 #[tokio::test]
 async fn an_older_journal_is_searched_like_a_new_one() {
     let dir = tempfile::tempdir().unwrap();
-    drop(lived(&dir).await);
+    drop(sample_database(&dir).await);
     let paths = Paths::new(dir.path());
     let older = rusqlite::Connection::open(paths.database()).unwrap();
     let sql = "ALTER TABLE messages DROP COLUMN label; \
@@ -258,10 +272,10 @@ async fn an_older_journal_is_searched_like_a_new_one() {
     older.execute_batch(sql).unwrap();
     drop(older);
     drop(Database::open(&paths.database()).unwrap());
-    let database = peek(&paths).unwrap().unwrap();
+    let database = open_read_only(&paths).unwrap().unwrap();
     let find = |words: &str| {
         ids(&database
-            .search(&LookedFor { words: words.to_owned(), limit: 10, ..LookedFor::default() })
+            .search(&SearchQuery { words: words.to_owned(), limit: 10, ..SearchQuery::default() })
             .unwrap())
     };
     assert_eq!(find("den"), [6, 3, 1]);

@@ -7,28 +7,28 @@ use std::path::Path;
 use std::sync::Arc;
 
 use journal::disk::{self, Disk};
-use scenarios::{Newer, Scenario, Shared};
-use testkit::disk::{CrashDisk, FailingDisk, Fault, Lasting, MemoryDisk};
+use scenarios::{NewerJournal, Scenario, Shared};
+use testkit::disk::{DiskFault, FailingDisk, FaultDuration, MemoryDisk, RecordingDisk};
 
 /// Runs `steps` steps of a scenario, each a second time if it fails, on a disk that fails at call
 /// `at`. Cuts the power at every moment and returns the number of examined states.
 fn cut_everywhere(scenario: &Scenario, steps: usize, at: usize) -> Result<usize, String> {
-    let crash = Arc::new(CrashDisk::default());
-    let disk: Shared = Arc::new(FailingDisk::new(crash.clone(), at, Fault::Broken, Lasting::Once));
-    let look = |disk: MemoryDisk| (scenario.look)(&(Arc::new(disk) as Shared));
-    let mut known = vec![look(crash.copied())];
+    let crash = Arc::new(RecordingDisk::default());
+    let disk: Shared = Arc::new(FailingDisk::new(crash.clone(), at, DiskFault::Broken, FaultDuration::Once));
+    let look = |disk: MemoryDisk| (scenario.visible_state)(&(Arc::new(disk) as Shared));
+    let mut known = vec![look(crash.snapshot())];
     for step in scenario.steps.iter().take(steps) {
         step(&disk).or_else(|_| step(&disk)).map_err(|trouble| trouble.to_string())?;
         crash.acknowledge();
-        known.push(look(crash.copied()));
+        known.push(look(crash.snapshot()));
     }
     let mut states = 0;
     let mut wrong = None;
-    crash.after_cuts(|cut| {
+    crash.for_each_power_cut(|cut| {
         states += 1;
         let old = &known[cut.acknowledged];
         let new = known.get(cut.acknowledged + 1).unwrap_or(old);
-        let found = look(cut.disk.copied());
+        let found = look(cut.disk.snapshot());
         if found.is_err() || (found != *old && found != *new) {
             let Scenario { name, .. } = scenario;
             let disk = &cut.disk;
@@ -42,7 +42,7 @@ fn cut_everywhere(scenario: &Scenario, steps: usize, at: usize) -> Result<usize,
 
 /// B1, DD-5, DD-6: with all protocols no state is corrupt and nothing acknowledged is lost.
 #[test]
-fn a_power_cut_leaves_the_old_or_the_new_and_loses_nothing_that_was_acknowledged() {
+fn a_power_cut_leaves_the_old_or_the_new_state_and_loses_nothing_acknowledged() {
     let states: usize = scenarios::all()
         .iter()
         .map(|scenario| cut_everywhere(scenario, usize::MAX, usize::MAX).unwrap())
@@ -63,16 +63,16 @@ fn a_power_cut_after_a_failed_and_repeated_write_loses_nothing() {
 /// B1, L2: whenever the power is cut while an older journal is restored, the newer one is in place
 /// or complete under another name.
 #[test]
-fn a_power_cut_while_it_goes_back_loses_neither_journal() {
-    let crash = CrashDisk::default();
-    let newer = Newer::on(&crash);
+fn a_power_cut_while_an_older_journal_is_restored_loses_no_journal() {
+    let crash = RecordingDisk::default();
+    let newer = NewerJournal::create(&crash);
     crash.acknowledge();
-    newer.go_back(&crash).unwrap();
+    newer.restore_older(&crash).unwrap();
     crash.acknowledge();
     let mut seen = [0, 0];
-    crash.after_cuts(|cut| {
+    crash.for_each_power_cut(|cut| {
         if cut.acknowledged > 0 {
-            let back = newer.is_back(&cut.disk);
+            let back = newer.is_older_restored(&cut.disk);
             assert!(back || cut.acknowledged == 1);
             seen[usize::from(back)] += 1;
         }
@@ -81,8 +81,8 @@ fn a_power_cut_while_it_goes_back_loses_neither_journal() {
 }
 
 /// Applies `protocol` to the file `/data/x` and counts corrupt and lost states.
-fn careless(protocol: fn(&CrashDisk, &Path, &[u8])) -> (usize, usize) {
-    let crash = CrashDisk::default();
+fn count_failures(protocol: fn(&RecordingDisk, &Path, &[u8])) -> (usize, usize) {
+    let crash = RecordingDisk::default();
     let path = Path::new("/data/x");
     let old = b"the old content".as_slice();
     let new = b"the new content".as_slice();
@@ -92,7 +92,7 @@ fn careless(protocol: fn(&CrashDisk, &Path, &[u8])) -> (usize, usize) {
     crash.acknowledge();
     let mut corrupt = 0;
     let mut lost = 0;
-    crash.after_cuts(|cut| match (cut.acknowledged, cut.disk.read(path)) {
+    crash.for_each_power_cut(|cut| match (cut.acknowledged, cut.disk.read(path)) {
         (2, Ok(found)) if found == old => lost += 1,
         (1, Err(_)) | (2, Err(_)) => lost += 1,
         (1 | 2, Ok(found)) if found != old && found != new => corrupt += 1,
@@ -103,30 +103,30 @@ fn careless(protocol: fn(&CrashDisk, &Path, &[u8])) -> (usize, usize) {
 
 /// B1: the enumeration detects protocols with a missing step.
 #[test]
-fn a_protocol_that_leaves_out_a_step_is_found_out() {
-    let (corrupt, lost) = careless(|disk, path, bytes| disk::replace(disk, path, bytes).unwrap());
+fn a_protocol_with_a_missing_step_is_detected() {
+    let (corrupt, lost) = count_failures(|disk, path, bytes| disk::replace(disk, path, bytes).unwrap());
     assert_eq!((corrupt, lost), (0, 0), "the real protocol");
 
-    let together = careless(|disk, path, bytes| {
+    let together = count_failures(|disk, path, bytes| {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         disk::replace_all(disk, path.parent().unwrap(), &[(name, str::from_utf8(bytes).unwrap())]).unwrap();
     });
     assert_eq!(together, (0, 0), "the real protocol for many");
 
-    let (corrupt, _) = careless(|disk, path, bytes| {
+    let (corrupt, _) = count_failures(|disk, path, bytes| {
         disk.create_unsynced(Path::new("/data/x.0.tmp"), bytes).unwrap();
         disk.rename(Path::new("/data/x.0.tmp"), path).unwrap();
         disk.sync_dir(Path::new("/data")).unwrap();
     });
     assert!(corrupt > 0, "the file was not brought to the disk");
 
-    let (corrupt, lost) = careless(|disk, path, bytes| {
+    let (corrupt, lost) = count_failures(|disk, path, bytes| {
         disk.create(Path::new("/data/x.0.tmp"), bytes).unwrap();
         disk.rename(Path::new("/data/x.0.tmp"), path).unwrap();
     });
     assert!(corrupt == 0 && lost > 0, "the directory was not brought to the disk");
 
-    let (_, lost) = careless(|disk, path, bytes| {
+    let (_, lost) = count_failures(|disk, path, bytes| {
         disk.remove(path).unwrap();
         disk.create(path, bytes).unwrap();
         disk.sync_dir(Path::new("/data")).unwrap();

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use domain::schedule::{ItemId, Reminder, Routine};
 use jiff::tz::TimeZone;
-use journal::disk::{self, Disk, RealDisk, Seen};
-use journal::files::items::Items;
+use journal::disk::{self, Disk, FileKind, RealDisk};
+use journal::files::items::ItemDirectory;
 use journal::files::routine_sessions::RoutineSessions;
-use testkit::disk::{FailingDisk, Fault, Lasting};
+use testkit::disk::{DiskFault, FailingDisk, FaultDuration};
 
 const GOOD: &[u8] = b"---\nid: good\ncron: 0 9 * * *\n---\nTriage.\n";
 
@@ -25,7 +25,7 @@ fn names(dir: &Path) -> Vec<String> {
 
 /// B10, DD-27: unusual files are reported, and all others are read.
 #[test]
-fn strange_things_in_the_directory_harm_nobody() {
+fn unusual_files_in_the_directory_do_not_affect_others() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join("routines");
     disk::replace(&RealDisk, &dir.join("m.md"), GOOD).unwrap();
@@ -40,7 +40,8 @@ fn strange_things_in_the_directory_harm_nobody() {
     made("mkfifo", &[], "pipe.md");
     made("truncate", &["-s", "50M"], "huge.md");
 
-    let mut routines: Items<Routine> = Items::new(Arc::new(RealDisk), data.path(), TimeZone::UTC);
+    let mut routines: ItemDirectory<Routine> =
+        ItemDirectory::new(Arc::new(RealDisk), data.path(), TimeZone::UTC);
     let listing = routines.list().unwrap();
     assert_eq!(listing.items.len(), 1);
     let bad: Vec<String> = listing
@@ -74,18 +75,20 @@ fn a_new_file_does_not_take_the_name_of_a_link() {
     symlink("nowhere", dir.join("call.md")).unwrap();
     let text = "---\nid: r1\nrun-at: 2026-03-05T14:00:00Z\n---\nCall.\n";
     let reminder = <Reminder as journal::files::items::Item>::read(text, &TimeZone::UTC).unwrap();
-    let mut reminders: Items<Reminder> = Items::new(Arc::new(RealDisk), data.path(), TimeZone::UTC);
+    let mut reminders: ItemDirectory<Reminder> =
+        ItemDirectory::new(Arc::new(RealDisk), data.path(), TimeZone::UTC);
     assert_eq!(reminders.add(&reminder).unwrap(), dir.join("call-2.md"));
     assert_eq!(names(&dir), ["call-2.md", "call.md"]);
 }
 
 /// DD-31, B7: a new file gets another name if its name is taken, even if the id is a duplicate.
 #[test]
-fn what_is_new_takes_nobodys_place() {
+fn a_new_file_replaces_no_other() {
     let data = tempfile::tempdir().unwrap();
     let text = "---\nid: r1\nrun-at: 2026-03-05T14:00:00Z\n---\nCall.\n";
     let reminder = <Reminder as journal::files::items::Item>::read(text, &TimeZone::UTC).unwrap();
-    let mut reminders: Items<Reminder> = Items::new(Arc::new(RealDisk), data.path(), TimeZone::UTC);
+    let mut reminders: ItemDirectory<Reminder> =
+        ItemDirectory::new(Arc::new(RealDisk), data.path(), TimeZone::UTC);
     for _ in 0..3 {
         reminders.add(&reminder).unwrap();
     }
@@ -115,24 +118,24 @@ fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
 /// DD-6, DD-10: the leftover of an interrupted write is not reused, ignored, and removed at the
 /// next start.
 #[test]
-fn leftovers_of_a_crash_are_ignored_and_swept() {
+fn leftovers_of_a_crash_are_ignored_and_removed() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join("routine_sessions");
     disk::replace(&RealDisk, &dir.join("mail.0.tmp"), b"half").unwrap();
     let mut sessions = RoutineSessions::new(Arc::new(RealDisk), data.path());
     let mail = ItemId::parse("mail").unwrap();
-    let id = domain::conversation::SessionId::read("5f0c").unwrap();
+    let id = domain::conversation::SessionId::parse("5f0c").unwrap();
     sessions.save(&mail, &id).unwrap();
     assert_eq!(names(&dir), ["mail", "mail.0.tmp"]);
-    assert_eq!(disk::sweep(&RealDisk, &dir).unwrap(), 1);
-    assert_eq!(disk::sweep(&RealDisk, &PathBuf::from("/nowhere")).unwrap(), 0);
+    assert_eq!(disk::remove_leftovers(&RealDisk, &dir).unwrap(), 1);
+    assert_eq!(disk::remove_leftovers(&RealDisk, &PathBuf::from("/nowhere")).unwrap(), 0);
     assert_eq!(names(&dir), ["mail"]);
 }
 
 /// DD-6, DD-10: in a directory with files of the user only leftovers of our own writes are removed,
 /// with a single listing.
 #[test]
-fn leftovers_beside_files_of_people_are_swept_alone() {
+fn only_our_leftovers_are_removed_next_to_files_of_the_user() {
     let data = tempfile::tempdir().unwrap();
     let ours = [".gitignore.0.tmp", ".gitignore.7.tmp", "NOTES.md.99.tmp"];
     let theirs = [".gitignore.07.tmp", ".gitignore.100.tmp", ".gitignore.x.tmp", "notes.tmp", "other.0.tmp"];
@@ -140,15 +143,15 @@ fn leftovers_beside_files_of_people_are_swept_alone() {
         RealDisk.create(&data.path().join(name), b"half").unwrap();
     }
     RealDisk.create_dir(&data.path().join("NOTES.md.0.tmp")).unwrap();
-    let counting = FailingDisk::new(Arc::new(RealDisk), usize::MAX, Fault::Broken, Lasting::Once);
-    disk::sweep_beside(&counting, data.path(), &[".gitignore", "NOTES.md"]).unwrap();
+    let counting = FailingDisk::new(Arc::new(RealDisk), usize::MAX, DiskFault::Broken, FaultDuration::Once);
+    disk::remove_leftovers_of(&counting, data.path(), &[".gitignore", "NOTES.md"]).unwrap();
     assert_eq!(names(data.path()), [&theirs[..3], &["NOTES.md.0.tmp"], &theirs[3..]].concat());
     assert_eq!(counting.calls(), 1 + ours.len());
 }
 
 /// B5: two files damaged within a second are both kept.
 #[test]
-fn no_damaged_file_takes_the_place_of_another() {
+fn damaged_files_are_never_overwritten() {
     let data = tempfile::tempdir().unwrap();
     let path = data.path().join("config.json");
     let now = "2026-03-05T16:00:01Z".parse().unwrap();
@@ -160,6 +163,6 @@ fn no_damaged_file_takes_the_place_of_another() {
         names(data.path()),
         ["config.json.corrupt-20260305T160001Z", "config.json.corrupt-20260305T160001Z-2"]
     );
-    assert_eq!(RealDisk.look(&path).unwrap(), None);
-    assert_eq!(RealDisk.look(data.path()).unwrap(), Some(Seen::Directory));
+    assert_eq!(RealDisk.file_kind(&path).unwrap(), None);
+    assert_eq!(RealDisk.file_kind(data.path()).unwrap(), Some(FileKind::Directory));
 }

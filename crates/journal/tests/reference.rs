@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use domain::context::{REFERENCES, Reference};
-use domain::schedule::{Charter, Reminder, Routine, WebhookSpec};
+use domain::schedule::{JobTarget, Reminder, Routine, WebhookSpec};
 use jiff::tz::TimeZone;
 use journal::disk::Disk;
 use journal::files::items::Item;
-use journal::files::reference::{Placed, place};
+use journal::files::reference::{InstallOutcome, install};
 use journal::files::skills;
 use testkit::disk::MemoryDisk;
 
@@ -16,8 +16,8 @@ const DATA: &str = "/data";
 const OLD: Reference = Reference { name: "skill-spec.md", text: "# Skills\n\nOld words.\n" };
 const NEW: Reference = Reference { name: "skill-spec.md", text: "# Skills\n\nNew words.\n" };
 
-fn placed(disk: &MemoryDisk, document: &Reference) -> Placed {
-    place(disk, Path::new(DATA), std::slice::from_ref(document)).unwrap()[0]
+fn install_one(disk: &MemoryDisk, document: &Reference) -> InstallOutcome {
+    install(disk, Path::new(DATA), std::slice::from_ref(document)).unwrap()[0]
 }
 
 fn text(disk: &MemoryDisk) -> String {
@@ -26,16 +26,16 @@ fn text(disk: &MemoryDisk) -> String {
 
 /// DD-2, SU-6, SP-13: a document is installed at the first start and updated with the program.
 #[test]
-fn a_document_is_placed_and_follows_the_program() {
+fn a_document_is_installed_and_updated() {
     let disk = MemoryDisk::default();
-    assert_eq!(placed(&disk, &OLD), Placed::Written);
+    assert_eq!(install_one(&disk, &OLD), InstallOutcome::Written);
     assert!(text(&disk).starts_with(OLD.text));
     let before = disk.files();
-    assert_eq!(placed(&disk, &OLD), Placed::Kept);
+    assert_eq!(install_one(&disk, &OLD), InstallOutcome::Unchanged);
     assert_eq!(disk.files(), before);
     disk.put("/data/skill-spec.md.0.tmp", b"half");
     disk.put("/data/mine.tmp", b"whole");
-    assert_eq!(placed(&disk, &NEW), Placed::Written);
+    assert_eq!(install_one(&disk, &NEW), InstallOutcome::Written);
     assert!(text(&disk).starts_with(NEW.text));
     let names: Vec<_> = disk.files().into_keys().collect();
     assert_eq!(
@@ -47,13 +47,13 @@ fn a_document_is_placed_and_follows_the_program() {
 
 /// SU-6: a document that the user edited is not updated.
 #[test]
-fn a_document_that_somebody_changed_is_left_alone() {
+fn an_edited_document_is_not_updated() {
     let change = |change: &dyn Fn(String) -> Vec<u8>| {
         let disk = MemoryDisk::default();
-        placed(&disk, &OLD);
+        install_one(&disk, &OLD);
         let changed = change(text(&disk));
         disk.put(Path::new(DATA).join(OLD.name), &changed);
-        assert_eq!(placed(&disk, &NEW), Placed::Theirs);
+        assert_eq!(install_one(&disk, &NEW), InstallOutcome::UserOwned);
         assert_eq!(disk.read(&Path::new(DATA).join(OLD.name)).unwrap(), changed);
     };
     change(&|text| text.replace("Old", "My").into_bytes());
@@ -79,7 +79,7 @@ fn keys(example: &str) -> Vec<&str> {
 
 /// SP-13: every example is a valid file, and all its keys are explained.
 #[test]
-fn every_example_is_a_file_that_works() {
+fn every_example_is_a_valid_file() {
     let zone = TimeZone::UTC;
     let mut routines = Vec::new();
     let mut reminders = Vec::new();
@@ -90,8 +90,8 @@ fn every_example_is_a_file_that_works() {
             reminders.push(Reminder::read(&example, &zone).unwrap())
         }
     }
-    assert!(routines.iter().any(|routine| matches!(routine.charter, Charter::Persistent(_))));
-    assert!(routines.iter().any(|routine| matches!(routine.charter, Charter::Alone(_))));
+    assert!(routines.iter().any(|routine| matches!(routine.target, JobTarget::Persistent(_))));
+    assert!(routines.iter().any(|routine| matches!(routine.target, JobTarget::Isolated(_))));
     assert!(reminders.iter().any(|reminder| reminder.chain.max > 0));
     let webhooks: Vec<_> =
         examples("webhook-spec.md").iter().map(|text| WebhookSpec::read(text, &zone).unwrap()).collect();
@@ -110,7 +110,7 @@ fn every_example_is_a_file_that_works() {
 }
 
 /// Checks that the document `name` contains all of `words`.
-fn speaks_of(name: &str, words: &str) {
+fn check_mentions(name: &str, words: &str) {
     let document = REFERENCES.iter().find(|document| document.name == name).unwrap();
     for word in words.split("; ") {
         assert!(document.text.contains(word), "{name} does not speak of {word}");
@@ -123,21 +123,21 @@ fn the_documents_are_complete() {
     let jobs = "routine-reminder-spec.md";
     let voice = "`update-main-session`; `allow-ping`; `allowed-tools`; `disallowed-tools`";
     let terms = "`id`; `model`; `thinking`; `isolated`";
-    speaks_of(jobs, terms);
-    speaks_of(jobs, voice);
-    speaks_of(jobs, "`cron`; `background`; `description`; `skills`; `session`; `run-at`");
-    speaks_of(
+    check_mentions(jobs, terms);
+    check_mentions(jobs, voice);
+    check_mentions(jobs, "`cron`; `background`; `description`; `skills`; `session`; `run-at`");
+    check_mentions(
         jobs,
         "`max-chain`; `chain-depth`; `chain-parent`; follow_up_chain; compact_session; report_updates",
     );
-    speaks_of(jobs, "--delay; --max-chain; --no-thinking; --isolated; --update-main-session; --no-ping");
-    speaks_of(jobs, "--allowed-tools; --skills; --session persistent");
-    speaks_of(jobs, "Gather, then decide; Conditional silence; stand alone; Errors.; Reporting.");
-    speaks_of("webhook-spec.md", terms);
-    speaks_of("webhook-spec.md", voice);
-    speaks_of("webhook-spec.md", "`fields`; Enums over strings; maxLength; additionalProperties: false");
-    speaks_of("webhook-spec.md", "WEBHOOK_PORT; WEBHOOK_SECRET; 10 KiB; draft 7");
-    speaks_of(
+    check_mentions(jobs, "--delay; --max-chain; --no-thinking; --isolated; --update-main-session; --no-ping");
+    check_mentions(jobs, "--allowed-tools; --skills; --session persistent");
+    check_mentions(jobs, "Gather, then decide; Conditional silence; stand alone; Errors.; Reporting.");
+    check_mentions("webhook-spec.md", terms);
+    check_mentions("webhook-spec.md", voice);
+    check_mentions("webhook-spec.md", "`fields`; Enums over strings; maxLength; additionalProperties: false");
+    check_mentions("webhook-spec.md", "WEBHOOK_PORT; WEBHOOK_SECRET; 10 KiB; draft 7");
+    check_mentions(
         "skill-spec.md",
         "`name`; `description`; `allowed-tools`; SKILL.md; !`; 10 seconds; 30 for all; 2000",
     );

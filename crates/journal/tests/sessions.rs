@@ -8,15 +8,15 @@ use domain::conversation::SessionId;
 use domain::schedule::ItemId;
 use jiff::Zoned;
 use journal::disk::Disk;
-use journal::files::history::History;
 use journal::files::routine_sessions::RoutineSessions;
-use journal::files::sessions::{Saving, Sessions};
+use journal::files::session_history::SessionHistory;
+use journal::files::sessions::{MainSessionFile, SaveReason};
 use testkit::disk::MemoryDisk;
 
-struct House {
+struct TestSessions {
     disk: Arc<MemoryDisk>,
-    sessions: Sessions,
-    history: History,
+    sessions: MainSessionFile,
+    history: SessionHistory,
 }
 
 fn now() -> Zoned {
@@ -24,19 +24,19 @@ fn now() -> Zoned {
 }
 
 fn id(text: &str) -> SessionId {
-    SessionId::read(text).unwrap()
+    SessionId::parse(text).unwrap()
 }
 
-impl House {
+impl TestSessions {
     fn new() -> Self {
         let disk = Arc::new(MemoryDisk::default());
         let state = Path::new("/data/state");
-        let sessions = Sessions::new(disk.clone(), state);
-        let history = History::open(disk.clone(), state, now().timestamp()).unwrap().value;
+        let sessions = MainSessionFile::new(disk.clone(), state);
+        let history = SessionHistory::open(disk.clone(), state, now().timestamp()).unwrap().value;
         Self { disk, sessions, history }
     }
 
-    fn save(&mut self, session: &str, why: Saving) -> &mut Self {
+    fn save(&mut self, session: &str, why: SaveReason) -> &mut Self {
         self.sessions.save(&id(session), why, &mut self.history, &now()).unwrap();
         self
     }
@@ -47,9 +47,9 @@ impl House {
     }
 
     /// The events as `event session parent`.
-    fn told(&self) -> Vec<String> {
+    fn event_lines(&self) -> Vec<String> {
         let parent = |parent: Option<SessionId>| parent.map_or("-".to_owned(), |id| id.to_string());
-        let events = self.history.told().unwrap().events.into_iter();
+        let events = self.history.read_all().unwrap().events.into_iter();
         events.map(|e| format!("{} {} {}", e.kind.as_str(), e.session, parent(e.parent))).collect()
     }
 
@@ -61,11 +61,11 @@ impl House {
 /// SE-1, SE-3, SE-9, CP-5: the first session is recorded as created, a different one as compacted,
 /// the same one not at all.
 #[test]
-fn the_history_knows_how_each_session_came_about() {
-    let mut house = House::new();
+fn the_history_records_how_each_session_was_created() {
+    let mut house = TestSessions::new();
     assert_eq!(house.load(), None);
-    house.save("a", Saving::AfterTurn).save("a", Saving::AfterTurn).save("b", Saving::AfterTurn);
-    assert_eq!(house.told(), ["created a -", "compacted b a"]);
+    house.save("a", SaveReason::AfterTurn).save("a", SaveReason::AfterTurn).save("b", SaveReason::AfterTurn);
+    assert_eq!(house.event_lines(), ["created a -", "compacted b a"]);
     assert_eq!(house.load().as_deref(), Some("b"));
     assert_eq!(house.disk.read(Path::new("/data/state/sessions.json")).unwrap(), b"b");
 }
@@ -73,28 +73,28 @@ fn the_history_knows_how_each_session_came_about() {
 /// SE-4: a swap changes the file without an event; later changes are recorded again.
 #[test]
 fn a_swap_changes_the_session_without_an_event() {
-    let mut house = House::new();
-    house.save("a", Saving::AfterTurn).save("f", Saving::Swap);
-    assert_eq!((house.load().as_deref(), house.told()), (Some("f"), vec!["created a -".to_owned()]));
-    house.save("g", Saving::AfterTurn);
-    assert_eq!(house.told(), ["created a -", "compacted g f"]);
+    let mut house = TestSessions::new();
+    house.save("a", SaveReason::AfterTurn).save("f", SaveReason::Swap);
+    assert_eq!((house.load().as_deref(), house.event_lines()), (Some("f"), vec!["created a -".to_owned()]));
+    house.save("g", SaveReason::AfterTurn);
+    assert_eq!(house.event_lines(), ["created a -", "compacted g f"]);
 }
 
 /// SE-5: deleting is never an error, and the next session is recorded as created.
 #[test]
-fn after_starting_over_a_session_is_created() {
-    let mut house = House::new();
-    house.delete().save("a", Saving::AfterTurn).delete().delete();
+fn after_a_deletion_a_session_is_created() {
+    let mut house = TestSessions::new();
+    house.delete().save("a", SaveReason::AfterTurn).delete().delete();
     assert_eq!(house.load(), None);
-    house.save("b", Saving::AfterTurn);
-    assert_eq!(house.told(), ["created a -", "created b -"]);
+    house.save("b", SaveReason::AfterTurn);
+    assert_eq!(house.event_lines(), ["created a -", "created b -"]);
 }
 
 /// SE-2: an invalid content is not a session and is set aside instead of overwritten.
 #[test]
-fn a_file_without_an_id_is_no_session() {
+fn a_file_without_an_id_is_not_a_session() {
     for (text, read) in [("  a-b \n", Some("a-b")), ("", None), (" \n", None), ("{\"main\": 1}", None)] {
-        let house = House::new();
+        let house = TestSessions::new();
         house.disk.put("/data/state/sessions.json", text.as_bytes());
         let found = house.sessions.load(now().timestamp()).unwrap();
         assert_eq!(found.value.map(|id| id.to_string()).as_deref(), read, "{text:?}");
@@ -106,8 +106,8 @@ fn a_file_without_an_id_is_no_session() {
 /// RP-5, RP-6, RP-7, RP-8, RP-9, DD-3, DD-4, DD-10, DD-35: each routine has its own file, created
 /// when needed.
 #[test]
-fn each_routine_keeps_its_own_session() {
-    let house = House::new();
+fn each_routine_has_its_own_session() {
+    let house = TestSessions::new();
     let mut sessions = RoutineSessions::new(house.disk.clone(), Path::new("/data/state"));
     let mail = ItemId::parse("mail").unwrap();
     let news = ItemId::parse("news").unwrap();
@@ -124,5 +124,5 @@ fn each_routine_keeps_its_own_session() {
     assert!(sessions.delete(&mail).unwrap() && !sessions.delete(&mail).unwrap());
     house.disk.put("/data/state/routine_sessions/news", b" \n");
     assert_eq!((load(&sessions, &mail), load(&sessions, &news)), (None, None));
-    assert!(house.told().is_empty());
+    assert!(house.event_lines().is_empty());
 }

@@ -5,15 +5,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::conversation::{Branch, Conversation, EntryId, Said, SessionId, Text as _};
+use domain::conversation::{Branch, Conversation, EntryContent, EntryId, SessionId, Text as _};
 use domain::record::{Record, SessionChange};
-use domain::sent::{Found, SentId};
+use domain::sent_messages::{OriginLookup, SentId};
 use engine::ports::Journal as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use journal::disk::RealDisk;
-use journal::transcripts::{self, NotRead};
-use journal::{Opened, Paths, Place, Tracked};
+use journal::transcripts::{self, TranscriptError};
+use journal::{HistoryMode, OpenParams, OpenedJournal, Paths};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -22,11 +22,11 @@ const MAIN: &str = "5f0c77aa-1111-4222-8333-444455556666";
 const OWN: &str = "a0b1c2d3-1111-4222-8333-444455556666";
 const FORK: &str = "c3c3c3c3-1111-4222-8333-444455556666";
 
-struct House {
+struct TestDirectory {
     dir: TempDir,
 }
 
-impl House {
+impl TestDirectory {
     fn new() -> Self {
         let house = Self { dir: tempfile::tempdir().unwrap() };
         std::fs::create_dir_all(house.dir.path().join("data/state/routine_sessions")).unwrap();
@@ -53,14 +53,14 @@ impl House {
             .unwrap();
     }
 
-    fn open(&self) -> Opened {
+    fn open(&self) -> OpenedJournal {
         let paths = Paths::new(self.dir.path().join("data"));
-        let place = Place { paths, disk: Arc::new(RealDisk), zone: TimeZone::UTC, now: NOW, pid: 1 };
-        journal::open_importing(place, Tracked::ByGit, Some(&self.projects())).unwrap()
+        let place = OpenParams { paths, disk: Arc::new(RealDisk), zone: TimeZone::UTC, now: NOW, pid: 1 };
+        journal::open_with_import(place, HistoryMode::Git, Some(&self.projects())).unwrap()
     }
 
-    fn read(&self, session: &str) -> Result<Vec<Said>, NotRead> {
-        let path = transcripts::find(&RealDisk, &self.projects(), &SessionId::read(session).unwrap())?;
+    fn read(&self, session: &str) -> Result<Vec<EntryContent>, TranscriptError> {
+        let path = transcripts::find(&RealDisk, &self.projects(), &SessionId::parse(session).unwrap())?;
         Ok(transcripts::read(&RealDisk, &path)?.into_iter().map(|item| item.said).collect())
     }
 }
@@ -88,44 +88,44 @@ fn result(id: &str, text: &str) -> Value {
 }
 
 /// One line per entry, with its author.
-fn told(said: &[Said]) -> Vec<String> {
-    let told = |said: &Said| match said {
-        Said::Human(heard) => format!("user: {}", heard.text),
-        Said::Assistant(blocks, _) => {
+fn entry_lines(said: &[EntryContent]) -> Vec<String> {
+    let told = |said: &EntryContent| match said {
+        EntryContent::User(heard) => format!("user: {}", heard.text),
+        EntryContent::Assistant(blocks, _) => {
             let calls: Vec<&str> =
-                domain::conversation::calls(blocks).map(|call| call.name.as_str()).collect();
+                domain::conversation::tool_calls(blocks).map(|call| call.name.as_str()).collect();
             format!("assistant: {} {calls:?}", said.text())
         }
-        Said::Tools(results) => {
+        EntryContent::Tools(results) => {
             let results: Vec<String> = results
                 .iter()
                 .map(|result| format!("{}={} {}", result.call, result.text, result.label))
                 .collect();
             format!("tools: {}", results.join(", "))
         }
-        Said::Summary(text) => format!("summary: {text}"),
-        Said::Recalled(_) => "recalled".to_owned(),
+        EntryContent::Summary(text) => format!("summary: {text}"),
+        EntryContent::SummaryRecalled(_) => "recalled".to_owned(),
     };
     said.iter().map(told).collect()
 }
 
 /// The texts that a model reads on the path to `entry`.
-fn on_the_way(opened: &Opened, entry: domain::conversation::EntryId) -> String {
+fn path_text(opened: &OpenedJournal, entry: domain::conversation::EntryId) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let path = runtime.block_on(opened.journal.path(entry)).unwrap();
-    path.iter().map(|entry| entry.said.text() + "\n").collect()
+    path.iter().map(|entry| entry.content.text() + "\n").collect()
 }
 
 /// Our own sessions have no transcripts. If the journal is lost, there is only the notice about
 /// that.
 #[test]
-fn a_lost_journal_is_not_told_as_a_failed_import() {
-    let house = House::new();
+fn a_lost_journal_is_not_reported_as_a_failed_import() {
+    let house = TestDirectory::new();
     let opened = house.open();
-    let session = SessionId::read("0ff1ce00-1111-4222-8333-444455556666").unwrap();
+    let session = SessionId::parse("0ff1ce00-1111-4222-8333-444455556666").unwrap();
     let mut conversation = Conversation::new(Default::default(), EntryId(1));
     let records = vec![
-        Record::Moved(conversation.create(Branch::Main, session.clone(), NOW)),
+        Record::BranchMoved(conversation.create(Branch::Main, session.clone(), NOW)),
         Record::Session(SessionChange::Saved(session.clone(), NOW)),
     ];
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -140,7 +140,7 @@ fn a_lost_journal_is_not_told_as_a_failed_import() {
     let notices = opened.notices.join("\n");
     assert!(notices.contains("there was no backup"), "{notices}");
     assert!(!notices.contains("could not be imported"), "{notices}");
-    opened.journal.told();
+    opened.journal.remove_rescue_notices();
     drop(opened);
     assert_eq!(house.open().notices, Vec::<String>::new(), "nor is it at the next start");
 }
@@ -149,7 +149,7 @@ fn a_lost_journal_is_not_told_as_a_failed_import() {
 /// lines.
 #[test]
 fn a_transcript_is_read_as_a_conversation() {
-    let house = House::new();
+    let house = TestDirectory::new();
     let side = json!({"type": "user", "uuid": "s1", "parentUuid": "u1", "isSidechain": true, "message": {"content": "of a subagent"}});
     let meta = json!({"type": "user", "uuid": "m1", "parentUuid": "a4", "isMeta": true, "message": {"content": "Caveat"}});
     let shell = user("m2", Some("m1"), "<local-command-stdout>Set model</local-command-stdout>");
@@ -180,7 +180,7 @@ fn a_transcript_is_read_as_a_conversation() {
         ],
     );
     assert_eq!(
-        told(&house.read(MAIN).unwrap()),
+        entry_lines(&house.read(MAIN).unwrap()),
         [
             "user: look at both",
             "assistant: I look. [\"WebFetch\", \"Read\"]",
@@ -194,7 +194,7 @@ fn a_transcript_is_read_as_a_conversation() {
 /// A compaction becomes a summary, and the entries before it stay in the history.
 #[test]
 fn a_compaction_is_a_summary() {
-    let house = House::new();
+    let house = TestDirectory::new();
     let boundary = json!({"type": "system", "subtype": "compact_boundary", "uuid": "b1", "parentUuid": null, "logicalParentUuid": "a1"});
     let mut summary = user("u2", Some("b1"), "The boat is called Marlin.");
     summary["isCompactSummary"] = json!(true);
@@ -209,7 +209,7 @@ fn a_compaction_is_a_summary() {
             user("u3", Some("u2"), "and now?"),
         ],
     );
-    let told = told(&house.read(MAIN).unwrap());
+    let told = entry_lines(&house.read(MAIN).unwrap());
     assert_eq!(
         told,
         ["user: first words", "assistant: Yes. []", "summary: The boat is called Marlin.", "user: and now?"]
@@ -219,8 +219,8 @@ fn a_compaction_is_a_summary() {
 /// Any content is read in bounded time and memory, and results in a conversation that a model
 /// accepts.
 #[test]
-fn a_hostile_transcript_does_no_harm() {
-    let house = House::new();
+fn a_hostile_transcript_is_read_safely() {
+    let house = TestDirectory::new();
     // A cycle, a line that is its own parent, a duplicate, and a result without a call.
     house.transcript(
         MAIN,
@@ -234,7 +234,7 @@ fn a_hostile_transcript_does_no_harm() {
         ],
     );
     assert_eq!(
-        told(&house.read(MAIN).unwrap()),
+        entry_lines(&house.read(MAIN).unwrap()),
         [
             "user: one\n\ntwin\n\nthree",
             "assistant:  [\"Bash\"]",
@@ -252,12 +252,12 @@ fn a_hostile_transcript_does_no_harm() {
             answer("a3", "a2", "m3", call("t2", "Bash", json!({}))),
         ],
     );
-    let calls = told(&house.read(MAIN).unwrap());
+    let calls = entry_lines(&house.read(MAIN).unwrap());
     assert_eq!(calls[1..3], ["assistant:  [\"a_tool_\"]", "tools: imported_0=first files;files"]);
     assert!(calls[4].starts_with("tools: t2=") && calls[6].starts_with("tools: imported_2="), "{calls:?}");
     // A conversation that begins with an answer gets a summary before it.
     house.transcript(MAIN, &[answer("a1", "gone", "m", text("Yes.")), user("u1", Some("a1"), "more")]);
-    assert!(told(&house.read(MAIN).unwrap())[0].starts_with("summary: "));
+    assert!(entry_lines(&house.read(MAIN).unwrap())[0].starts_with("summary: "));
     // Long texts are truncated, and a model reads only the newest part.
     let mut lines = vec![user("u0", None, "x".repeat(2_000_000))];
     for n in 0..60 {
@@ -268,16 +268,16 @@ fn a_hostile_transcript_does_no_harm() {
     }
     house.transcript(MAIN, &lines);
     let read = house.read(MAIN).unwrap();
-    let summary = read.iter().position(|said| matches!(said, Said::Summary(_))).unwrap();
+    let summary = read.iter().position(|said| matches!(said, EntryContent::Summary(_))).unwrap();
     let length: usize = read[summary..].iter().map(|said| said.text().len()).sum();
     assert!(length < 450_000 && read[0].text().len() < 110_000, "{length}");
     let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for bytes in [&b"\xff\xfe\x00{"[..], b"", b"null\n[]\n7\n{}\n", nested.as_bytes()] {
         house.raw(MAIN, bytes);
-        assert!(matches!(house.read(MAIN), Err(NotRead::Empty { .. })));
+        assert!(matches!(house.read(MAIN), Err(TranscriptError::Empty { .. })));
     }
     for id in ["../../secret", "a/b", "..", "a b"] {
-        assert_eq!(house.read(id), Err(NotRead::BadName), "{id}");
+        assert_eq!(house.read(id), Err(TranscriptError::BadName), "{id}");
     }
 }
 
@@ -285,7 +285,7 @@ fn a_hostile_transcript_does_no_harm() {
 /// once, at the first start.
 #[test]
 fn the_stored_sessions_are_imported_once() {
-    let house = House::new();
+    let house = TestDirectory::new();
     house.put("state/sessions.json", MAIN);
     house.put("state/routine_sessions/mail", OWN);
     house.put(
@@ -306,20 +306,22 @@ fn the_stored_sessions_are_imported_once() {
     house.transcript(FORK, &[&main[..], &fork[..]].concat());
 
     let opened = house.open();
-    let head = opened.memory.conversation.head(&Branch::Main).cloned().unwrap();
-    assert_eq!(head.session, SessionId::read(MAIN).unwrap());
-    assert_eq!(on_the_way(&opened, head.entry.unwrap()), "the boat is called Marlin\nNoted.\n");
-    let stand = opened.memory.plans.sessions.values().next().unwrap();
-    assert_eq!(stand.session, SessionId::read(OWN).unwrap());
-    assert_eq!(on_the_way(&opened, stand.entry), "run\nThe price was 12.\n");
-    let sent = &opened.memory.messages.sent;
-    let Found::Live(_, end) = sent.origin(SentId(1_200_000_000_000_000_001), NOW) else { panic!("{sent:?}") };
+    let head = opened.state.conversation.head(&Branch::Main).cloned().unwrap();
+    assert_eq!(head.session, SessionId::parse(MAIN).unwrap());
+    assert_eq!(path_text(&opened, head.entry.unwrap()), "the boat is called Marlin\nNoted.\n");
+    let stand = opened.state.plans.sessions.values().next().unwrap();
+    assert_eq!(stand.session, SessionId::parse(OWN).unwrap());
+    assert_eq!(path_text(&opened, stand.entry), "run\nThe price was 12.\n");
+    let sent = &opened.state.messages.sent;
+    let OriginLookup::Live(_, end) = sent.origin(SentId(1_200_000_000_000_000_001), NOW) else {
+        panic!("{sent:?}")
+    };
     assert_eq!(end.root, head.entry);
     let all = "the boat is called Marlin\nNoted.\nlook at the mail\nAnna wrote.\n";
-    assert_eq!(on_the_way(&opened, end.entry), all);
-    assert_eq!(sent.origin(SentId(1_100_000_000_000_000_001), NOW), Found::Unknown);
+    assert_eq!(path_text(&opened, end.entry), all);
+    assert_eq!(sent.origin(SentId(1_100_000_000_000_000_001), NOW), OriginLookup::Unknown);
     assert!(opened.notices.iter().any(|notice| notice.contains("imported")), "{:?}", opened.notices);
-    let said = opened.memory.conversation.clone();
+    let said = opened.state.conversation.clone();
     drop(opened);
     let kept = |name: &str| std::fs::read_to_string(house.dir.path().join("data/state").join(name)).unwrap();
     assert_eq!((kept("sessions.json"), kept("routine_sessions/mail")), (MAIN.to_owned(), OWN.to_owned()));
@@ -327,18 +329,18 @@ fn the_stored_sessions_are_imported_once() {
     assert_eq!(file.as_array().unwrap().len(), 1, "{file}");
 
     let again = house.open();
-    assert_eq!(again.memory.conversation.head(&Branch::Main), said.head(&Branch::Main));
+    assert_eq!(again.state.conversation.head(&Branch::Main), said.head(&Branch::Main));
     assert!(!again.notices.iter().any(|notice| notice.contains("imported")), "{:?}", again.notices);
     assert!(matches!(
-        again.memory.messages.sent.origin(SentId(1_200_000_000_000_000_001), NOW),
-        Found::Live(..)
+        again.state.messages.sent.origin(SentId(1_200_000_000_000_000_001), NOW),
+        OriginLookup::Live(..)
     ));
 }
 
 /// Without a transcript the user is notified once where it was searched, and nothing is replaced.
 #[test]
-fn a_conversation_that_cannot_be_imported_is_named_once() {
-    let house = House::new();
+fn a_failed_import_is_reported_once() {
+    let house = TestDirectory::new();
     house.put("state/sessions.json", MAIN);
     house.put("state/routine_sessions/mail", OWN);
     house.put(
@@ -358,7 +360,7 @@ fn a_conversation_that_cannot_be_imported_is_named_once() {
     // The transcript exists at a later start.
     house.transcript(MAIN, &[user("u1", None, "the boat is called Marlin")]);
     let opened = house.open();
-    let head = opened.memory.conversation.head(&Branch::Main).unwrap();
-    assert!(on_the_way(&opened, head.entry.unwrap()).contains("Marlin"));
+    let head = opened.state.conversation.head(&Branch::Main).unwrap();
+    assert!(path_text(&opened, head.entry.unwrap()).contains("Marlin"));
     assert!(Path::new(&house.dir.path().join("data/state/sessions.json")).exists());
 }

@@ -7,26 +7,26 @@ use std::collections::BTreeSet;
 
 use domain::conversation::{Block, Json, Usage};
 use domain::failure::Failure;
-use domain::turn::Reply;
+use domain::turn::ModelReply;
 use serde::Deserialize;
 use serde_json::Value;
 
 /// The bytes that a block, an item or a call counts in addition to its content, so that many empty
 /// ones are bounded too.
-pub const PART_BYTES: usize = 64;
+pub const PART_OVERHEAD_BYTES: usize = 64;
 
 /// More tokens than any call can use; larger counts of a broken server are clamped.
-pub const MOST_TOKENS: u64 = u32::MAX as u64;
+pub const MAX_TOKENS: u64 = u32::MAX as u64;
 
 /// The effect of one event on the streamed output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum StreamUpdate {
     /// Content without text to stream.
-    Quiet,
+    NoText,
     /// No content: an event that only keeps the connection open.
     KeepAlive,
     /// More text of the answer.
-    Words(String),
+    Text(String),
     /// More of a note about the work in progress, which is not part of the answer.
     Progress(String),
     /// The reply ended.
@@ -35,19 +35,19 @@ pub enum News {
 
 /// States whether any text was passed on to the sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum Delivery {
     Nothing,
     /// Some text, which cannot be taken back.
-    Words,
+    Text,
 }
 
 /// An incomplete reply.
-pub trait Assembly: Sized {
+pub trait ReplyAssembler: Sized {
     /// Takes the data of one event.
-    fn take(&mut self, data: &str) -> Result<News, Failure>;
+    fn add_event(&mut self, data: &str) -> Result<StreamUpdate, Failure>;
 
     /// Returns whether any text was passed on.
-    fn heard(&self) -> Heard;
+    fn delivery(&self) -> Delivery;
 
     /// Returns whether the server works on a part that it does not stream, so that only keep-alive
     /// events can be expected.
@@ -56,33 +56,33 @@ pub trait Assembly: Sized {
     }
 
     /// Returns the usage of the call, as far as it was reported.
-    fn used(&self) -> Usage;
+    fn usage(&self) -> Usage;
 
     /// Returns the number of bytes stored for the reply so far: text, thinking and arguments of
     /// tool calls.
-    fn held(&self) -> usize;
+    fn byte_count(&self) -> usize;
 
     /// Returns whether the reply is complete although its stream had no end event.
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         false
     }
 
     /// Returns the complete reply.
-    fn finish(self) -> Result<Reply, Failure>;
+    fn finish(self) -> Result<ModelReply, Failure>;
 
     /// Returns the failure of a stream that ended here: cut off if text was passed on, else broken.
-    fn broke_off(&self, why: &str) -> Failure {
-        match self.heard() {
-            Heard::Nothing => Failure::Broken(why.to_owned()),
-            Heard::Words => Failure::CutOff(why.to_owned()),
+    fn disconnect_failure(&self, why: &str) -> Failure {
+        match self.delivery() {
+            Delivery::Nothing => Failure::VendorError(why.to_owned()),
+            Delivery::Text => Failure::CutOff(why.to_owned()),
         }
     }
 
     /// Returns the failure of a stream that stalled here.
-    fn went_silent(&self, why: &str) -> Failure {
-        match self.heard() {
-            Heard::Nothing => Failure::Unreachable(why.to_owned()),
-            Heard::Words => Failure::CutOff(why.to_owned()),
+    fn stall_failure(&self, why: &str) -> Failure {
+        match self.delivery() {
+            Delivery::Nothing => Failure::Unreachable(why.to_owned()),
+            Delivery::Text => Failure::CutOff(why.to_owned()),
         }
     }
 }
@@ -99,14 +99,15 @@ pub fn json_object(input: String) -> Result<Json, Failure> {
 }
 
 /// Checks that no two calls have the same id, since results are matched by it.
-pub fn distinct(blocks: &[Block]) -> Result<(), Failure> {
-    let mut names = BTreeSet::new();
-    let again = blocks.iter().any(|block| matches!(block, Block::Call(call) if !names.insert(&call.id)));
-    if again { Err(garbled("two tool calls have one name")) } else { Ok(()) }
+pub fn check_unique_call_ids(blocks: &[Block]) -> Result<(), Failure> {
+    let mut ids = BTreeSet::new();
+    let has_duplicate =
+        blocks.iter().any(|block| matches!(block, Block::Call(call) if !ids.insert(&call.id)));
+    if has_duplicate { Err(garbled("two tool calls have one name")) } else { Ok(()) }
 }
 
 /// Parses one event, or a part of one.
-pub fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Failure> {
+pub fn parse_event<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Failure> {
     serde_json::from_str(json).map_err(|_| garbled("an event that is not in its language"))
 }
 
@@ -123,5 +124,5 @@ pub fn json_bytes(value: &Value) -> usize {
 
 /// Returns the failure for a reply that violates the protocol.
 pub fn garbled(why: &str) -> Failure {
-    Failure::Garbled(why.to_owned())
+    Failure::InvalidResponse(why.to_owned())
 }

@@ -2,11 +2,11 @@
 
 use domain::failure::Failure;
 
-use crate::anthropic::stream::Message;
-use crate::assembly::{Assembly, News};
-use crate::claude::wire::Frame;
-use crate::openai::responses::stream::ResponseStream;
-use crate::openai::stream::Completion;
+use crate::anthropic::stream::MessageAssembler;
+use crate::assembly::{ReplyAssembler, StreamUpdate};
+use crate::claude::protocol::Frame;
+use crate::openai::responses::stream::ResponseAssembler;
+use crate::openai::stream::CompletionAssembler;
 use crate::sse::Decoder;
 
 /// Decodes an event stream in two ways: whole and in chunks.
@@ -23,45 +23,45 @@ pub fn events(bytes: &[u8]) {
 
 /// A reply in the Messages format.
 pub fn messages_reply(bytes: &[u8]) {
-    assemble(Message::default(), bytes);
+    assemble(MessageAssembler::default(), bytes);
 }
 
 /// A reply in the chat-completions format, as a stream or as one JSON body.
 pub fn completions_reply(bytes: &[u8]) {
-    assemble(Completion::default(), bytes);
+    assemble(CompletionAssembler::default(), bytes);
     // Only panics matter.
-    let _ = Completion::default().take_whole(&String::from_utf8_lossy(bytes));
+    let _ = CompletionAssembler::default().add_body(&String::from_utf8_lossy(bytes));
 }
 
 /// A reply in the Responses format, as a stream or as one JSON body.
 pub fn responses_reply(bytes: &[u8]) {
-    assemble(ResponseStream::default(), bytes);
-    let _ = ResponseStream::default().take_whole(&String::from_utf8_lossy(bytes));
+    assemble(ResponseAssembler::default(), bytes);
+    let _ = ResponseAssembler::default().add_body(&String::from_utf8_lossy(bytes));
 }
 
 /// The output of the claude program, line by line.
 pub fn claude_lines(bytes: &[u8]) {
     for line in bytes.split(|byte| *byte == b'\n') {
-        let _ = format!("{:?}", Frame::read(line));
+        let _ = format!("{:?}", Frame::parse(line));
     }
 }
 
-fn assemble(mut reply: impl Assembly, bytes: &[u8]) {
+fn assemble(mut reply: impl ReplyAssembler, bytes: &[u8]) {
     let Ok(events) = Decoder::default().feed(bytes) else { return };
     for event in &events {
-        match reply.take(event) {
-            Ok(News::Ended) => break,
+        match reply.add_event(event) {
+            Ok(StreamUpdate::Ended) => break,
             Ok(_) => {}
-            Err(failure) => return told(&failure),
+            Err(failure) => return check_has_text(&failure),
         }
     }
-    let _ = (reply.used(), reply.is_whole());
+    let _ = (reply.usage(), reply.is_complete());
     if let Err(failure) = reply.finish() {
-        told(&failure);
+        check_has_text(&failure);
     }
 }
 
 /// Checks that every failure has a text for the user.
-fn told(failure: &Failure) {
+fn check_has_text(failure: &Failure) {
     assert!(!failure.to_string().is_empty(), "{failure:?}");
 }

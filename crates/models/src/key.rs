@@ -5,86 +5,87 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use reqwest::header::HeaderValue;
 
-use crate::door::BadSettings;
+use crate::connection::SettingsError;
 
 /// A secret key. Its source is read for every request, so that a new key needs no restart.
 #[derive(Clone)]
-pub struct Key(Arc<Kept>);
+pub struct ApiKey(Arc<KeyState>);
 
-struct Kept {
+struct KeyState {
     source: Box<dyn Fn() -> String + Send + Sync>,
-    last: Mutex<Last>,
+    last: Mutex<LastSent>,
 }
 
 /// The key of the last request.
 #[derive(Default)]
-struct Last {
+struct LastSent {
     text: String,
-    fate: Fate,
+    status: SentStatus,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Fate {
+enum SentStatus {
     #[default]
     Sent,
     Refused,
 }
 
-impl Key {
+impl ApiKey {
     /// Creates a constant key.
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self::kept_by(move || text.clone())
+        Self::from_source(move || text.clone())
     }
 
     /// Creates a key that is read from `source` for each request.
-    pub fn kept_by(source: impl Fn() -> String + Send + Sync + 'static) -> Self {
+    pub fn from_source(source: impl Fn() -> String + Send + Sync + 'static) -> Self {
         let source = Box::new(source);
-        let last = Mutex::new(Last { text: source(), fate: Fate::Sent });
-        Self(Arc::new(Kept { source, last }))
+        let last = Mutex::new(LastSent { text: source(), status: SentStatus::Sent });
+        Self(Arc::new(KeyState { source, last }))
     }
 
     /// Returns whether the last key was refused and the source has a different one.
-    pub fn renewed(&self) -> bool {
+    pub fn has_new_key(&self) -> bool {
         let last = self.last();
-        last.fate == Fate::Refused && (self.0.source)() != last.text
+        last.status == SentStatus::Refused && (self.0.source)() != last.text
     }
 
     /// Records that the vendor refused the last key.
-    pub(crate) fn refused(&self) {
-        self.last().fate = Fate::Refused;
+    pub(crate) fn mark_refused(&self) {
+        self.last().status = SentStatus::Refused;
     }
 
     /// Returns the last key that was sent.
-    pub(crate) fn sent(&self) -> String {
+    pub(crate) fn last_sent(&self) -> String {
         self.last().text.clone()
     }
 
     /// Returns the key after `scheme` as a sensitive header, or none if the key is empty: local
     /// servers often need none.
-    pub(crate) fn header(&self, scheme: &str) -> Result<Option<HeaderValue>, BadSettings> {
+    pub(crate) fn header(&self, scheme: &str) -> Result<Option<HeaderValue>, SettingsError> {
         let text = (self.0.source)();
-        *self.last() = Last { text: text.clone(), fate: Fate::Sent };
+        *self.last() = LastSent { text: text.clone(), status: SentStatus::Sent };
         if text.is_empty() {
             return Ok(None);
         }
-        let mut header = HeaderValue::from_str(&format!("{scheme}{text}")).map_err(|_| BadSettings::Key)?;
+        let mut header =
+            HeaderValue::from_str(&format!("{scheme}{text}")).map_err(|_| SettingsError::InvalidKey)?;
         header.set_sensitive(true);
         Ok(Some(header))
     }
 
-    fn last(&self) -> MutexGuard<'_, Last> {
+    fn last(&self) -> MutexGuard<'_, LastSent> {
         self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Default for Key {
+impl Default for ApiKey {
     fn default() -> Self {
         Self::new("")
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(hidden)")
     }
@@ -95,19 +96,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_renewed_when_it_was_refused_and_is_another_one() {
+    fn key_counts_as_new_when_it_differs_from_the_refused_one() {
         let place = Arc::new(Mutex::new("old".to_owned()));
-        let key = Key::kept_by({
+        let key = ApiKey::from_source({
             let place = place.clone();
             move || place.lock().unwrap().clone()
         });
         let header = || key.header("Bearer ").unwrap().unwrap();
-        assert_eq!((header().to_str().unwrap(), key.renewed()), ("Bearer old", false));
-        key.refused();
-        assert!(!key.renewed(), "it is still the same");
+        assert_eq!((header().to_str().unwrap(), key.has_new_key()), ("Bearer old", false));
+        key.mark_refused();
+        assert!(!key.has_new_key(), "it is still the same");
         *place.lock().unwrap() = "new".to_owned();
-        assert!(key.renewed());
-        assert_eq!((header().to_str().unwrap(), key.renewed()), ("Bearer new", false));
+        assert!(key.has_new_key());
+        assert_eq!((header().to_str().unwrap(), key.has_new_key()), ("Bearer new", false));
         assert!(header().is_sensitive() && format!("{key:?}") == "Key(hidden)");
         *place.lock().unwrap() = String::new();
         assert_eq!(key.header("").unwrap(), None);

@@ -6,14 +6,14 @@
 
 pub mod anthropic;
 mod assembly;
-mod beginnings;
 pub mod claude;
-mod door;
+mod connection;
 pub mod fuzz;
 mod key;
-mod line;
 pub mod offline;
 pub mod openai;
-mod presentable;
+mod prefix_cache;
 mod rate_limits;
+mod sanitizer;
 mod sse;
+mod vendor_client;

@@ -7,45 +7,46 @@
 
 use std::time::Duration;
 
-use engine::ports::{Head, RateLimit, Unit};
+use engine::ports::{RateLimit, RateLimitUnit, ResponseHead};
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Response;
 use reqwest::header::{DATE, HeaderMap};
 
 /// The prefix and suffix of the header names of each limit. Between them is `limit`, `remaining` or
 /// `reset`.
-const NAMES: [(&str, &str, Unit); 6] = [
-    ("anthropic-ratelimit-requests-", "", Unit::Requests),
-    ("anthropic-ratelimit-tokens-", "", Unit::Tokens),
-    ("anthropic-ratelimit-input-tokens-", "", Unit::Tokens),
-    ("anthropic-ratelimit-output-tokens-", "", Unit::OutputTokens),
-    ("x-ratelimit-", "-requests", Unit::Requests),
-    ("x-ratelimit-", "-tokens", Unit::Tokens),
+const HEADER_NAMES: [(&str, &str, RateLimitUnit); 6] = [
+    ("anthropic-ratelimit-requests-", "", RateLimitUnit::Requests),
+    ("anthropic-ratelimit-tokens-", "", RateLimitUnit::Tokens),
+    ("anthropic-ratelimit-input-tokens-", "", RateLimitUnit::Tokens),
+    ("anthropic-ratelimit-output-tokens-", "", RateLimitUnit::OutputTokens),
+    ("x-ratelimit-", "-requests", RateLimitUnit::Requests),
+    ("x-ratelimit-", "-tokens", RateLimitUnit::Tokens),
 ];
 
 /// The time until a reset if the header is missing: vendors count per minute.
-const USUAL: Duration = Duration::from_secs(60);
+const DEFAULT_RESET: Duration = Duration::from_secs(60);
 
 /// The longest accepted time until a reset.
-const LONGEST: Duration = Duration::from_secs(24 * 3_600);
+const MAX_RESET: Duration = Duration::from_secs(24 * 3_600);
 
 /// Parses the head of `response`.
-pub fn head(response: &Response) -> Head {
-    Head { accepted: response.status().is_success(), limits: limits(response.headers()) }
+pub fn response_head(response: &Response) -> ResponseHead {
+    ResponseHead { accepted: response.status().is_success(), limits: limits(response.headers()) }
 }
 
 fn limits(headers: &HeaderMap) -> Vec<RateLimit> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let now = text(DATE.as_str()).and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
     let now = now.map(|date| date.timestamp());
-    let stated = |(begin, end, unit): (&str, &str, Unit)| {
+    let stated = |(begin, end, unit): (&str, &str, RateLimitUnit)| {
         let part = |name: &str| text(&format!("{begin}{name}{end}"));
         let limit = part("limit")?.parse::<u64>().ok()?;
         let remaining = part("remaining")?.parse::<u64>().ok()?.min(limit);
-        let resets_in = part("reset").and_then(|reset| until(reset, now)).unwrap_or(USUAL).min(LONGEST);
+        let resets_in =
+            part("reset").and_then(|reset| until(reset, now)).unwrap_or(DEFAULT_RESET).min(MAX_RESET);
         Some(RateLimit { unit, limit, remaining, resets_in })
     };
-    NAMES.into_iter().filter_map(stated).collect()
+    HEADER_NAMES.into_iter().filter_map(stated).collect()
 }
 
 /// Returns the time until `reset`.
@@ -81,7 +82,7 @@ mod tests {
 
     /// The headers of Anthropic's documentation. The result does not depend on the local clock.
     #[test]
-    fn the_headers_of_anthropic_are_read_against_the_date_of_the_answer() {
+    fn anthropic_headers_are_compared_with_the_response_date() {
         expect![[r#"
             Requests: 988 of 1000, full in 1s
             Tokens: 535000 of 540000, full in 0ns
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_headers_of_openai_are_read() {
+    fn openai_headers_are_parsed() {
         expect![[r#"
             Requests: 59 of 60, full in 1s
             Tokens: 149984 of 150000, full in 360s
@@ -134,7 +135,7 @@ mod tests {
 
     /// An invalid limit is ignored, and an invalid reset time becomes the default.
     #[test]
-    fn what_cannot_be_read_limits_nothing() {
+    fn invalid_headers_limit_nothing() {
         let with = |limit: &'static str, remaining: &'static str, reset: &'static str| {
             read(&[
                 ("x-ratelimit-limit-tokens", limit),

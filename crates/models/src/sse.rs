@@ -5,13 +5,13 @@
 
 /// The most bytes of one event. The last event of a response repeats the whole response, including
 /// the instructions and the tools of the request.
-pub const EVENT_BYTES: usize = 4 * 1024 * 1024;
+pub const MAX_EVENT_BYTES: usize = 4 * 1024 * 1024;
 
 /// The reason why a stream cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadStream {
+pub enum StreamError {
     /// An event exceeds the size limit.
-    #[error("an event is longer than {} MB", EVENT_BYTES / 1024 / 1024)]
+    #[error("an event is longer than {} MB", MAX_EVENT_BYTES / 1024 / 1024)]
     TooLong,
     /// An event is not UTF-8.
     #[error("an event is not text")]
@@ -23,69 +23,69 @@ pub enum BadStream {
 pub struct Decoder {
     line: Vec<u8>,
     data: Option<String>,
-    place: Place,
+    position: LinePosition,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum LinePosition {
     /// Before the first line, which may begin with a byte order mark.
     #[default]
     Start,
     /// After a carriage return, whose line feed may be in the next chunk.
     AfterReturn,
-    Elsewhere,
+    Other,
 }
 
 impl Decoder {
     /// Adds the next chunk, and returns the data of every event that it completes.
-    pub fn feed(&mut self, mut piece: &[u8]) -> Result<Vec<String>, BadStream> {
+    pub fn feed(&mut self, mut chunk: &[u8]) -> Result<Vec<String>, StreamError> {
         let mut events = Vec::new();
-        while let Some(&first) = piece.first() {
-            if self.place == Place::AfterReturn {
-                self.place = Place::Elsewhere;
+        while let Some(&first) = chunk.first() {
+            if self.position == LinePosition::AfterReturn {
+                self.position = LinePosition::Other;
                 if first == b'\n' {
-                    piece = &piece[1..];
+                    chunk = &chunk[1..];
                     continue;
                 }
             }
-            let Some(end) = piece.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
-                self.keep(piece)?;
+            let Some(end) = chunk.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.append(chunk)?;
                 break;
             };
-            self.keep(&piece[..end])?;
-            events.extend(self.line_ended(piece[end])?);
-            piece = &piece[end + 1..];
+            self.append(&chunk[..end])?;
+            events.extend(self.end_line(chunk[end])?);
+            chunk = &chunk[end + 1..];
         }
         Ok(events)
     }
 
-    fn keep(&mut self, part: &[u8]) -> Result<(), BadStream> {
+    fn append(&mut self, part: &[u8]) -> Result<(), StreamError> {
         let held = self.line.len() + self.data.as_ref().map_or(0, String::len);
-        if held + part.len() > EVENT_BYTES {
-            return Err(BadStream::TooLong);
+        if held + part.len() > MAX_EVENT_BYTES {
+            return Err(StreamError::TooLong);
         }
         self.line.extend_from_slice(part);
         Ok(())
     }
 
-    fn line_ended(&mut self, by: u8) -> Result<Option<String>, BadStream> {
+    fn end_line(&mut self, terminator: u8) -> Result<Option<String>, StreamError> {
         let line = std::mem::take(&mut self.line);
-        let line = str::from_utf8(&line).map_err(|_| BadStream::NotText)?;
-        let line = match self.place {
-            Place::Start => line.strip_prefix('\u{feff}').unwrap_or(line),
-            Place::AfterReturn | Place::Elsewhere => line,
+        let line = str::from_utf8(&line).map_err(|_| StreamError::NotText)?;
+        let line = match self.position {
+            LinePosition::Start => line.strip_prefix('\u{feff}').unwrap_or(line),
+            LinePosition::AfterReturn | LinePosition::Other => line,
         };
-        self.place = if by == b'\r' { Place::AfterReturn } else { Place::Elsewhere };
+        self.position = if terminator == b'\r' { LinePosition::AfterReturn } else { LinePosition::Other };
         if line.is_empty() {
             return Ok(self.data.take());
         }
-        if let Some(value) = data(line) {
-            self.add(value);
+        if let Some(value) = data_value(line) {
+            self.add_data(value);
         }
         Ok(None)
     }
 
-    fn add(&mut self, value: &str) {
+    fn add_data(&mut self, value: &str) {
         match &mut self.data {
             None => self.data = Some(value.to_owned()),
             Some(data) => {
@@ -97,7 +97,7 @@ impl Decoder {
 }
 
 /// Returns the value of a `data` line, or none for comments and other fields.
-fn data(line: &str) -> Option<&str> {
+fn data_value(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("data")?;
     let Some(value) = rest.strip_prefix(':') else { return rest.is_empty().then_some(rest) };
     Some(value.strip_prefix(' ').unwrap_or(value))
@@ -112,7 +112,7 @@ mod tests {
     const EVERY_SHAPE: &str = "\u{feff}data: first\r\ndata: line\r\n\r\n: a comment\nevent: x\ndata:two\ndata:  lines 🦀é\n\n\
         id: 7\nretry: 1\nunknown\n\ndata\n\ndatable: no\n\ndata: cr\rdata: only\r\r\n\ndata: never ended";
 
-    fn read(pieces: &[&[u8]]) -> Result<Vec<String>, BadStream> {
+    fn read(pieces: &[&[u8]]) -> Result<Vec<String>, StreamError> {
         let mut decoder = Decoder::default();
         let mut events = Vec::new();
         for piece in pieces {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_its_data_lines_and_nothing_else() {
+    fn event_contains_only_its_data_lines() {
         let check = |text: &str, expected: &[&str]| assert_eq!(read(&[text.as_bytes()]).unwrap(), expected);
         check("", &[]);
         check("data: a\n\n", &["a"]);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_anywhere_changes_nothing() {
+    fn chunk_boundary_anywhere_changes_nothing() {
         let bytes = EVERY_SHAPE.as_bytes();
         let whole = read(&[bytes]).unwrap();
         for at in 0..bytes.len() {
@@ -152,22 +152,22 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_does_not_end_is_not_waited_for() {
+    fn endless_event_is_an_error() {
         let piece = vec![b'a'; 1024 * 1024];
         let check = |between: &[u8]| {
             let mut decoder = Decoder::default();
             let fed = (0..40).find_map(|_| decoder.feed(&piece).and_then(|_| decoder.feed(between)).err());
-            assert_eq!(fed, Some(BadStream::TooLong));
-            assert!(decoder.line.capacity() <= 2 * EVENT_BYTES);
+            assert_eq!(fed, Some(StreamError::TooLong));
+            assert!(decoder.line.capacity() <= 2 * MAX_EVENT_BYTES);
         };
         check(b"");
         check(b"\ndata: ");
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_an_error() {
-        assert_eq!(read(&[b"data: \xff\xfe\n\n"]), Err(BadStream::NotText));
-        assert_eq!(read(&[b"\x00\xff nothing we know\n"]), Err(BadStream::NotText));
+    fn invalid_utf8_is_an_error() {
+        assert_eq!(read(&[b"data: \xff\xfe\n\n"]), Err(StreamError::NotText));
+        assert_eq!(read(&[b"\x00\xff nothing we know\n"]), Err(StreamError::NotText));
     }
 
     proptest! {
@@ -189,7 +189,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = read(&bytes.chunks(7).collect::<Vec<_>>());
         }
     }

@@ -1,6 +1,6 @@
 //! Serves the page with a fake assistant behind it, for trying it in a browser.
 //!
-//! `cargo run -p surfaces --example page [PORT] [HISTORY.json]`; commands are read from standard input: `link`,
+//! `cargo run -p surfaces --example page [DEFAULT_PORT] [HISTORY.json]`; commands are read from standard input: `link`,
 //! `down`, `up`, `hold`, `go`, `notice TEXT`, `quit`. After `hold` no answer comes to its end until `go`.
 #![expect(
     clippy::unwrap_used,
@@ -15,28 +15,28 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use domain::assistant::Shown;
-use engine::desk::Desk;
+use domain::assistant::Update;
+use engine::handle::AssistantHandle;
 use engine::ports::{Clock, Surface};
 use jiff::Zoned;
-use playing::{House, Ledger, Shelf, Well};
-use surfaces::stage::Stage;
-use surfaces::web::devices::Fleeting;
-use surfaces::web::{App, Limits, Ports, door};
+use playing::{FakeAssistant, FakeHealth, FakeJobFiles, InMemoryJournal};
+use surfaces::event_hub::EventHub;
+use surfaces::web::devices::InMemoryDevices;
+use surfaces::web::{App, WebLimits, WebPorts, listener};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-struct Wall(Instant);
+struct SystemClock(Instant);
 
-impl Clock for Wall {
+impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     fn now(&self) -> Zoned {
         Zoned::now()
     }
 
-    fn boot(&self) -> Duration {
+    fn since_boot(&self) -> Duration {
         self.0.elapsed()
     }
 }
@@ -44,59 +44,59 @@ impl Clock for Wall {
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let mut arguments = std::env::args().skip(1);
-    let port = arguments.next().map_or(door::PORT, |port| port.parse().unwrap());
+    let port = arguments.next().map_or(listener::DEFAULT_PORT, |port| port.parse().unwrap());
     let history = arguments
         .next()
         .map_or_else(Vec::new, |file| serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap());
-    let (desk, pile) = Desk::new();
-    let journal = Arc::new(Ledger::default());
-    let stage = Arc::new(Stage::default());
-    let clock: Arc<dyn Clock> = Arc::new(Wall(Instant::now()));
+    let (desk, rx) = AssistantHandle::new();
+    let journal = Arc::new(InMemoryJournal::default());
+    let event_hub = Arc::new(EventHub::default());
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock(Instant::now()));
     let pace = Duration::from_millis(20);
-    let house = Arc::new(House {
+    let fake = Arc::new(FakeAssistant {
         journal: journal.clone(),
-        stage: stage.clone(),
+        event_hub: event_hub.clone(),
         clock: clock.clone(),
-        desk: desk.clone(),
-        pace,
-        held: watch::Sender::new(false),
+        assistant: desk.clone(),
+        word_delay: pace,
+        paused: watch::Sender::new(false),
     });
     let mut tasks = JoinSet::new();
-    tasks.spawn(playing::play(house.clone(), pile, history));
-    let opened = door::bind(SocketAddr::from(([127, 0, 0, 1], port))).await.unwrap();
-    let vitals = Arc::new(Well(watch::Sender::new(opened.page())));
-    let shelf = Arc::new(Shelf::new(desk.clone()));
-    let ports = Ports {
-        calendar: shelf.clone(),
-        job_files: shelf,
-        desk,
+    tasks.spawn(playing::run(fake.clone(), rx, history));
+    let opened = listener::bind(SocketAddr::from(([127, 0, 0, 1], port))).await.unwrap();
+    let vitals = Arc::new(FakeHealth(watch::Sender::new(opened.page_url())));
+    let job_files = Arc::new(FakeJobFiles::new(desk.clone()));
+    let ports = WebPorts {
+        calendar: job_files.clone(),
+        job_files: job_files,
+        assistant: desk,
         archive: journal.clone(),
         history: journal.clone(),
         journal,
-        stage: stage.clone(),
-        vitals,
-        devices: Arc::new(Fleeting::default()),
+        event_hub: event_hub.clone(),
+        health_source: vitals,
+        devices: Arc::new(InMemoryDevices::default()),
         clock,
     };
-    let app = App::new(ports, Limits::HOUSE);
-    obey(app, opened, &house).await;
+    let app = App::new(ports, WebLimits::DEFAULT);
+    run_commands(app, opened, &fake).await;
     tasks.shutdown().await;
 }
 
-async fn obey(app: App, opened: door::PortDoor, house: &House) {
+async fn run_commands(app: App, opened: listener::PortListener, fake: &FakeAssistant) {
     let address = opened.address();
-    let page = opened.page();
+    let page = opened.page_url();
     let mut stop = CancellationToken::new();
     let mut serving = JoinSet::new();
-    serving.spawn(door::serve_tcp(opened, app.clone(), stop.clone()));
-    println!("{}", app.pairing().link(&page).unwrap());
+    serving.spawn(listener::serve_tcp(opened, app.clone(), stop.clone()));
+    println!("{}", app.pairing().create_link(&page).unwrap());
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         match line.split_once(' ').unwrap_or((&line, "")) {
-            ("link", _) => println!("{}", app.pairing().link(&page).unwrap()),
-            ("notice", text) => house.stage.show(&Shown::Notice(text.to_owned())),
+            ("link", _) => println!("{}", app.pairing().create_link(&page).unwrap()),
+            ("notice", text) => fake.event_hub.show(&Update::Notice(text.to_owned())),
             (order @ ("hold" | "go"), _) => {
-                house.held.send_replace(order == "hold");
+                fake.paused.send_replace(order == "hold");
                 println!("{order}");
             }
             ("down", _) => {
@@ -106,8 +106,8 @@ async fn obey(app: App, opened: door::PortDoor, house: &House) {
             }
             ("up", _) => {
                 stop = CancellationToken::new();
-                let again = door::bind(address).await.unwrap();
-                serving.spawn(door::serve_tcp(again, app.clone(), stop.clone()));
+                let again = listener::bind(address).await.unwrap();
+                serving.spawn(listener::serve_tcp(again, app.clone(), stop.clone()));
                 println!("up");
             }
             ("quit", _) => break,

@@ -18,16 +18,16 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Time added to `Capacity::grace` for an unproven connection whose request is being answered.
-const ANSWERING: Duration = Duration::from_secs(2);
+const ANSWER_GRACE: Duration = Duration::from_secs(2);
 /// Limits in time and bytes for reading from a refused caller, so that it sees the response.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: u64 = 64 * 1024;
 /// Number of refused callers that are read from at a time.
-const LINGERING: usize = 64;
+const MAX_LINGERING: usize = 64;
 
 /// Limits for the open connections of one port.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct Capacity {
     /// Connections that have not proved who they are.
     pub unproven: usize,
     /// Connections that have.
@@ -39,14 +39,14 @@ pub(crate) struct Room {
 /// The connections of one port.
 #[derive(Debug)]
 pub(crate) struct Admission {
-    room: Room,
-    open: Mutex<Open>,
+    capacity: Capacity,
+    open: Mutex<OpenConnections>,
     changed: Notify,
     lingering: Semaphore,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenConnections {
     next: u64,
     /// Ordered by arrival.
     unproven: BTreeMap<u64, Unproven>,
@@ -56,7 +56,7 @@ struct Open {
 #[derive(Debug)]
 struct Unproven {
     /// The earliest time at which it may be dropped.
-    from: Instant,
+    droppable_at: Instant,
     progress: Progress,
     dropped: CancellationToken,
 }
@@ -71,14 +71,15 @@ enum Progress {
     Waiting,
 }
 
-impl Open {
+impl OpenConnections {
     /// Drops a connection in favour of a new one; otherwise returns when one can be dropped.
     fn drop_oldest(&mut self, now: Instant) -> Result<(), Option<Instant>> {
         let candidates = || self.unproven.iter().filter(|(_, one)| one.progress != Progress::Waiting);
-        let silent = candidates().find(|(_, one)| one.progress == Progress::Silent && one.from <= now);
-        let oldest = silent.or_else(|| candidates().find(|(_, one)| one.from <= now));
+        let silent =
+            candidates().find(|(_, one)| one.progress == Progress::Silent && one.droppable_at <= now);
+        let oldest = silent.or_else(|| candidates().find(|(_, one)| one.droppable_at <= now));
         let Some(id) = oldest.map(|(id, _)| *id) else {
-            return Err(candidates().map(|(_, one)| one.from).min());
+            return Err(candidates().map(|(_, one)| one.droppable_at).min());
         };
         if let Some(one) = self.unproven.remove(&id) {
             one.dropped.cancel();
@@ -88,9 +89,9 @@ impl Open {
 }
 
 impl Admission {
-    pub fn new(room: Room) -> Arc<Self> {
-        let open = Mutex::new(Open::default());
-        Arc::new(Self { room, open, changed: Notify::new(), lingering: Semaphore::new(LINGERING) })
+    pub fn new(capacity: Capacity) -> Arc<Self> {
+        let open = Mutex::new(OpenConnections::default());
+        Arc::new(Self { capacity, open, changed: Notify::new(), lingering: Semaphore::new(MAX_LINGERING) })
     }
 
     /// Admits a connection that has proved nothing yet, as soon as there is capacity for it.
@@ -113,21 +114,24 @@ impl Admission {
 
     fn try_admit(self: &Arc<Self>, now: Instant) -> Result<Admitted, Option<Instant>> {
         let mut open = self.open();
-        if open.unproven.len() >= self.room.unproven {
+        if open.unproven.len() >= self.capacity.unproven {
             open.drop_oldest(now)?;
         }
         let id = open.next;
         open.next += 1;
         let dropped = CancellationToken::new();
-        let from = now + self.room.grace;
-        open.unproven.insert(id, Unproven { from, progress: Progress::Silent, dropped: dropped.clone() });
+        let from = now + self.capacity.grace;
+        open.unproven.insert(
+            id,
+            Unproven { droppable_at: from, progress: Progress::Silent, dropped: dropped.clone() },
+        );
         Ok(Admitted { id, admission: Arc::clone(self), dropped })
     }
 
     /// Sends `response` and closes the connection once the caller has had time to read it. Closing it with unread bytes of
     /// the caller would reset it, and the response would be lost.
     pub async fn refuse(&self, mut stream: impl AsyncRead + AsyncWrite + Unpin, response: &str) {
-        let told = async {
+        let send = async {
             stream.write_all(response.as_bytes()).await?;
             stream.shutdown().await?;
             if let Ok(_permit) = self.lingering.try_acquire() {
@@ -136,10 +140,10 @@ impl Admission {
             std::io::Result::Ok(())
         };
         // A caller that is gone needs no answer.
-        let _ = tokio::time::timeout(LINGER, told).await;
+        let _ = tokio::time::timeout(LINGER, send).await;
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -154,10 +158,10 @@ pub(crate) struct Admitted {
 
 impl Admitted {
     /// Records that the whole request was received.
-    pub fn answering(&self) {
+    pub fn mark_answering(&self) {
         if let Some(one) = self.admission.open().unproven.get_mut(&self.id) {
             one.progress = Progress::Answering;
-            one.from = Instant::now() + self.admission.room.grace + ANSWERING;
+            one.droppable_at = Instant::now() + self.admission.capacity.grace + ANSWER_GRACE;
         }
     }
 
@@ -167,7 +171,7 @@ impl Admitted {
         if open.proven.contains(&self.id) {
             return true;
         }
-        if open.proven.len() >= self.admission.room.proven || open.unproven.remove(&self.id).is_none() {
+        if open.proven.len() >= self.admission.capacity.proven || open.unproven.remove(&self.id).is_none() {
             return false;
         }
         open.proven.insert(self.id);
@@ -214,7 +218,7 @@ mod tests {
     const GRACE: Duration = Duration::from_secs(1);
 
     fn admission(unproven: usize, proven: usize) -> Arc<Admission> {
-        Admission::new(Room { unproven, proven, grace: GRACE })
+        Admission::new(Capacity { unproven, proven, grace: GRACE })
     }
 
     async fn two(admission: &Arc<Admission>) -> [Admitted; 2] {
@@ -222,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_oldest_silent_connection_makes_room_after_its_grace() {
+    async fn the_oldest_silent_connection_is_dropped_after_its_grace() {
         let admission = admission(2, 1);
         let [first, second] = two(&admission).await;
         let start = Instant::now();
@@ -235,18 +239,18 @@ mod tests {
     async fn a_connection_that_is_answered_outlasts_a_younger_silent_one() {
         let admission = admission(2, 1);
         let [first, second] = two(&admission).await;
-        first.answering();
+        first.mark_answering();
         let third = admission.admit().await;
         assert!(second.dropped.is_cancelled() && !first.dropped.is_cancelled());
         // A connection that never reads its answer does not stay open for ever.
-        third.answering();
+        third.mark_answering();
         let start = Instant::now();
         let _fourth = admission.admit().await;
-        assert!(first.dropped.is_cancelled() && start.elapsed() <= GRACE + ANSWERING);
+        assert!(first.dropped.is_cancelled() && start.elapsed() <= GRACE + ANSWER_GRACE);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_that_proves_itself_frees_its_room_at_once() {
+    async fn a_connection_that_proves_itself_frees_its_slot_at_once() {
         let admission = admission(1, 2);
         let first = admission.admit().await;
         let start = Instant::now();
@@ -261,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_proven_connection_that_waits_for_room_is_not_dropped() {
+    async fn a_proven_connection_that_waits_for_capacity_is_not_dropped() {
         let admission = admission(1, 1);
         let first = admission.admit().await;
         assert!(first.try_prove());
@@ -276,7 +280,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_that_ends_makes_room() {
+    async fn a_closed_connection_frees_its_slot() {
         let admission = admission(1, 1);
         let first = admission.admit().await;
         let start = Instant::now();

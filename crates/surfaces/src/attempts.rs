@@ -11,72 +11,75 @@ use engine::ports::Clock;
 use tokio::sync::watch;
 
 /// F4: failures accepted from one address per minute.
-pub const BAD_A_MINUTE: usize = 10;
+pub const MAX_FAILURES_PER_MINUTE: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 /// Minimum interval between two notices to the user.
-const TELL_AGAIN: Duration = Duration::from_secs(60 * 60);
+const NOTICE_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// Maximum number of remembered addresses. Beyond that, the first in order is forgotten.
-const ADDRESSES: usize = 1_000;
+const MAX_ADDRESSES: usize = 1_000;
 
 /// Failed attempts per address within the last minute.
-pub struct Attempts {
+pub struct FailedAttempts {
     clock: Arc<dyn Clock>,
-    bad: watch::Sender<BTreeMap<IpAddr, VecDeque<Duration>>>,
-    told: watch::Sender<Option<Duration>>,
+    failures: watch::Sender<BTreeMap<IpAddr, VecDeque<Duration>>>,
+    notified_at: watch::Sender<Option<Duration>>,
 }
 
-impl Attempts {
+impl FailedAttempts {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, bad: watch::Sender::new(BTreeMap::new()), told: watch::Sender::new(None) }
+        Self { clock, failures: watch::Sender::new(BTreeMap::new()), notified_at: watch::Sender::new(None) }
     }
 
     /// Returns true if `address` had too many failures within the last minute.
-    pub fn is_over(&self, address: IpAddr) -> bool {
-        let now = self.clock.boot();
-        let bad = self.bad.borrow();
-        let times = bad.get(&normal(address));
-        times.is_some_and(|times| times.iter().filter(|at| recent(**at, now)).count() >= BAD_A_MINUTE)
+    pub fn is_blocked(&self, address: IpAddr) -> bool {
+        let now = self.clock.since_boot();
+        let bad = self.failures.borrow();
+        let times = bad.get(&canonical(address));
+        times.is_some_and(|times| {
+            times.iter().filter(|at| is_recent(**at, now)).count() >= MAX_FAILURES_PER_MINUTE
+        })
     }
 
-    pub fn failed(&self, address: IpAddr) {
-        let now = self.clock.boot();
-        self.bad.send_modify(|bad| {
-            bad.retain(|_, times| times.back().is_some_and(|newest| recent(*newest, now)));
-            if bad.len() >= ADDRESSES {
+    pub fn record_failure(&self, address: IpAddr) {
+        let now = self.clock.since_boot();
+        self.failures.send_modify(|bad| {
+            bad.retain(|_, times| times.back().is_some_and(|newest| is_recent(*newest, now)));
+            if bad.len() >= MAX_ADDRESSES {
                 bad.pop_first();
             }
-            let times = bad.entry(normal(address)).or_default();
+            let times = bad.entry(canonical(address)).or_default();
             times.push_back(now);
-            if times.len() > BAD_A_MINUTE {
+            if times.len() > MAX_FAILURES_PER_MINUTE {
                 times.pop_front();
             }
         });
     }
 
     /// Returns true, at most once per interval, if the user is to be notified about `address`.
-    pub fn is_news(&self, address: IpAddr) -> bool {
-        let now = self.clock.boot();
-        let is_over = self.is_over(address);
-        self.told.send_if_modified(|told| {
-            let news = is_over && told.is_none_or(|told| now.saturating_sub(told) >= TELL_AGAIN);
-            if news {
-                *told = Some(now);
+    pub fn should_notify(&self, address: IpAddr) -> bool {
+        let now = self.clock.since_boot();
+        let is_over = self.is_blocked(address);
+        self.notified_at.send_if_modified(|notified_at| {
+            let notify = is_over
+                && notified_at.is_none_or(|notified_at| now.saturating_sub(notified_at) >= NOTICE_INTERVAL);
+            if notify {
+                *notified_at = Some(now);
             }
-            news
+            notify
         })
     }
 }
 
 /// Maps IPv4-mapped addresses to IPv4 and reduces an IPv6 address to its /64 network, because one
 /// machine usually owns all of it.
-fn normal(address: IpAddr) -> IpAddr {
+fn canonical(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::from((u128::from(address) >> 64 << 64).to_be_bytes()),
         canonical @ IpAddr::V4(_) => canonical,
     }
 }
 
-fn recent(at: Duration, now: Duration) -> bool {
+fn is_recent(at: Duration, now: Duration) -> bool {
     now.saturating_sub(at) < MINUTE
 }
 
@@ -86,47 +89,47 @@ mod tests {
 
     use super::*;
 
-    struct Hands(watch::Sender<Duration>);
+    struct FakeClock(watch::Sender<Duration>);
 
-    impl Clock for Hands {
+    impl Clock for FakeClock {
         fn now(&self) -> Zoned {
             Zoned::default()
         }
 
-        fn boot(&self) -> Duration {
+        fn since_boot(&self) -> Duration {
             *self.0.borrow()
         }
     }
 
     /// F4: failures are counted per canonical address and forgotten after a minute.
     #[test]
-    fn whoever_fails_too_often_is_not_heard_for_a_minute() {
-        let clock = Arc::new(Hands(watch::Sender::new(Duration::from_secs(500))));
-        let attempts = Attempts::new(clock.clone());
+    fn an_address_with_too_many_failures_is_blocked_for_a_minute() {
+        let clock = Arc::new(FakeClock(watch::Sender::new(Duration::from_secs(500))));
+        let attempts = FailedAttempts::new(clock.clone());
         let [plain, mapped]: [IpAddr; 2] =
             ["192.0.2.7", "::ffff:192.0.2.7"].map(|text| text.parse().unwrap());
-        for number in 0..BAD_A_MINUTE {
-            assert!(!attempts.is_over(plain) && !attempts.is_over(mapped), "{number}");
-            attempts.failed(if number % 2 == 0 { plain } else { mapped });
+        for number in 0..MAX_FAILURES_PER_MINUTE {
+            assert!(!attempts.is_blocked(plain) && !attempts.is_blocked(mapped), "{number}");
+            attempts.record_failure(if number % 2 == 0 { plain } else { mapped });
         }
-        assert!(attempts.is_over(plain) && attempts.is_over(mapped));
-        assert!(!attempts.is_over("192.0.2.8".parse().unwrap()));
+        assert!(attempts.is_blocked(plain) && attempts.is_blocked(mapped));
+        assert!(!attempts.is_blocked("192.0.2.8".parse().unwrap()));
         clock.0.send_modify(|now| *now += MINUTE);
-        assert!(!attempts.is_over(plain));
+        assert!(!attempts.is_blocked(plain));
 
         let [one, other]: [IpAddr; 2] = ["2001:db8::1", "2001:db8::ffff:1"].map(|text| text.parse().unwrap());
-        (0..BAD_A_MINUTE).for_each(|_| attempts.failed(one));
-        assert!(attempts.is_over(other));
+        (0..MAX_FAILURES_PER_MINUTE).for_each(|_| attempts.record_failure(one));
+        assert!(attempts.is_blocked(other));
     }
 
     /// F4: the number of remembered addresses is bounded.
     #[test]
-    fn no_crowd_of_addresses_fills_the_memory() {
-        let clock = Arc::new(Hands(watch::Sender::new(Duration::ZERO)));
-        let attempts = Attempts::new(clock);
+    fn the_number_of_remembered_addresses_is_bounded() {
+        let clock = Arc::new(FakeClock(watch::Sender::new(Duration::ZERO)));
+        let attempts = FailedAttempts::new(clock);
         for number in 0..5_000_u32 {
-            attempts.failed(IpAddr::from(number.to_be_bytes()));
+            attempts.record_failure(IpAddr::from(number.to_be_bytes()));
         }
-        assert!(attempts.bad.borrow().len() <= ADDRESSES);
+        assert!(attempts.failures.borrow().len() <= MAX_ADDRESSES);
     }
 }

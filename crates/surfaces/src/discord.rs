@@ -8,13 +8,13 @@ pub mod commands;
 pub mod dm;
 pub mod events;
 pub mod gateway;
-pub mod limits;
 pub mod message;
+pub mod rate_limits;
 pub mod rest;
 pub mod snowflake;
 pub mod split;
 pub mod token;
-pub mod wire;
+pub mod transport;
 
 pub use snowflake::Snowflake;
 pub use token::Token;

@@ -2,21 +2,21 @@
 //! over the socket file.
 
 mod approval;
+pub(crate) mod chat_state;
 pub(crate) mod completion;
 pub mod editor;
 mod embed;
-pub mod glance;
 pub mod history;
+pub mod interactive;
 pub mod keys;
-mod offers;
+mod notices;
 mod progress;
 mod prompt;
 pub mod raw;
-mod rings;
 pub mod screen;
-pub mod seat;
-pub(crate) mod talk;
-mod telling;
+mod shortcuts;
+pub mod status_line;
+mod transcript;
 
 use std::io;
 
@@ -26,31 +26,31 @@ use domain::command::is_command;
 use engine::ports::Clock;
 use tokio::time::Instant;
 
-use crate::client::{Client, Events, Obeyed, Shown, Unanswered, Words};
-use offers::{Deed, Offers};
+use crate::client::{Client, ClientError, CommandReply, EventStream, MessageDraft, StreamEvent};
 use prompt::Prompt;
-use screen::TOGETHER;
-use telling::Telling;
-pub use telling::{Ended, sent_words};
+use screen::NO_BREAK_SPACE;
+use shortcuts::{ShortcutAction, Shortcuts};
+use transcript::Transcript;
+pub use transcript::{AnswerOutcome, sent_text};
 
 /// How the terminal is used.
 #[derive(Clone, Copy)]
-pub enum Reader<'a> {
+pub enum InputMode<'a> {
     /// Interactive, with a prompt; the clock is for relative times.
-    Person(&'a dyn Clock),
+    Interactive(&'a dyn Clock),
     /// Each line is answered before the next is read.
     Pipe,
 }
 
 /// Why the terminal stopped.
 #[derive(Debug, thiserror::Error)]
-pub enum Stopped {
+pub enum TerminalError {
     /// A request to the assistant failed.
     #[error("{0}")]
-    Unanswered(#[from] Unanswered),
+    Client(#[from] ClientError),
     /// Reading or writing the terminal failed.
     #[error("the terminal cannot be read or written: {0}")]
-    Terminal(#[from] io::Error),
+    Io(#[from] io::Error),
 }
 
 /// Reply for work whose end was missed.
@@ -59,14 +59,16 @@ const ENDED_UNSEEN: &str =
 
 /// Executes a command and waits for the work it starts. Returns the final text, `Err` for failed
 /// work.
-pub async fn obey(client: &Client, command: &str) -> Result<Result<String, String>, Stopped> {
+pub async fn run_command(client: &Client, command: &str) -> Result<Result<String, String>, TerminalError> {
     let mut events = client.events().await?;
-    let turn = match client.command(command).await? {
-        Obeyed::Told(text) if text.trim().is_empty() => return Ok(Ok(done_words(command).to_owned())),
-        Obeyed::Told(text) => return Ok(Ok(plain(&text))),
-        Obeyed::Begun(turn) => turn,
+    let turn = match client.execute(command).await? {
+        CommandReply::Text(text) if text.trim().is_empty() => {
+            return Ok(Ok(default_reply(command).to_owned()));
+        }
+        CommandReply::Text(text) => return Ok(Ok(strip_bold(&text))),
+        CommandReply::Started(turn) => turn,
     };
-    while let Some(Shown { name, data }) = events.next().await? {
+    while let Some(StreamEvent { name, data }) = events.next().await? {
         match name.as_str() {
             "compacted" if data["turn"].as_u64() == Some(turn) => {
                 let text = data["text"].as_str().unwrap_or_default().to_owned();
@@ -78,12 +80,12 @@ pub async fn obey(client: &Client, command: &str) -> Result<Result<String, Strin
             _ => {}
         }
     }
-    Err(Unanswered::Broken("it ended before the work did".to_owned()).into())
+    Err(ClientError::Connection("it ended before the work did".to_owned()).into())
 }
 
 /// Returns the text for a finished command without a reply of its own. Not used in a chat, where
 /// the effect is shown anyway.
-fn done_words(command: &str) -> &'static str {
+fn default_reply(command: &str) -> &'static str {
     match command.split_whitespace().next().unwrap_or_default() {
         "/fork" => {
             "The side conversation has begun. What you say next goes there; /save, /report or /exit ends it."
@@ -97,38 +99,38 @@ fn done_words(command: &str) -> &'static str {
 }
 
 /// Sends `message` and writes the answer to `out` as it arrives.
-pub async fn once(
+pub async fn ask_once(
     client: &Client,
-    words: &Words,
+    input: &MessageDraft,
     out: &mut (impl AsyncWrite + Unpin),
-) -> Result<Ended, Stopped> {
+) -> Result<AnswerOutcome, TerminalError> {
     let mut events = client.events().await?;
-    let message = client.say(words).await?;
-    let mut telling = Telling::of(message);
+    let message = client.say(input).await?;
+    let mut transcript = Transcript::for_message(message);
     loop {
         let Some(shown) = events.next().await? else {
-            return Err(Unanswered::Broken("it ended before the answer did".to_owned()).into());
+            return Err(ClientError::Connection("it ended before the answer did".to_owned()).into());
         };
-        write(out, &telling.hear(&shown)).await?;
+        write(out, &transcript.on_event(&shown)).await?;
         out.flush().await?;
-        match telling.ended() {
+        match transcript.outcome() {
             None => {}
-            Some(Ended::Unseen) => return read_later(client, &words.text, out).await,
+            Some(AnswerOutcome::Missed) => return read_missed_answer(client, &input.text, out).await,
             Some(ended) => return Ok(ended),
         }
     }
 }
 
 /// Number of entries searched for a missed answer.
-const LOOKED_THROUGH: usize = 100;
+const SEARCHED_ENTRIES: usize = 100;
 
 /// Reads the answer to `text` from the conversation.
-async fn read_later(
+async fn read_missed_answer(
     client: &Client,
     text: &str,
     out: &mut (impl AsyncWrite + Unpin),
-) -> Result<Ended, Stopped> {
-    let found = client.get(&format!("/api/messages?limit={LOOKED_THROUGH}")).await?;
+) -> Result<AnswerOutcome, TerminalError> {
+    let found = client.get(&format!("/api/messages?limit={SEARCHED_ENTRIES}")).await?;
     let entries = found["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let asked = entries.iter().rposition(|entry| entry["by"] == "human" && entry["text"] == text);
     let answers = entries[asked.map_or(entries.len(), |asked| asked + 1)..].iter();
@@ -140,46 +142,46 @@ async fn read_later(
     write(out, &format!("\n{}\n", words.join("\n"))).await?;
     out.flush().await?;
     if words.is_empty() {
-        Ok(Ended::Not("there is no answer to that; say it again.".to_owned()))
+        Ok(AnswerOutcome::Failed("there is no answer to that; say it again.".to_owned()))
     } else {
-        Ok(Ended::Answered)
+        Ok(AnswerOutcome::Answered)
     }
 }
 
 /// Chats until the end of the input.
 pub async fn chat(
     client: &Client,
-    reader: Reader<'_>,
+    reader: InputMode<'_>,
     input: impl AsyncBufRead + Unpin,
     out: &mut (impl AsyncWrite + Unpin),
-) -> Result<(), Stopped> {
+) -> Result<(), TerminalError> {
     let ended = match reader {
-        Reader::Pipe => answer_lines(client, input.lines(), out).await,
-        Reader::Person(clock) => talk(client, clock, input.lines(), out).await,
+        InputMode::Pipe => run_pipe(client, input.lines(), out).await,
+        InputMode::Interactive(clock) => run_interactive(client, clock, input.lines(), out).await,
     };
     // Flushed before returning, because the process may end next.
     out.flush().await?;
     ended
 }
 
-async fn answer_lines(
+async fn run_pipe(
     client: &Client,
     mut lines: Lines<impl AsyncBufRead + Unpin>,
     out: &mut (impl AsyncWrite + Unpin),
-) -> Result<(), Stopped> {
+) -> Result<(), TerminalError> {
     while let Some(line) = lines.next_line().await? {
-        let told = match (line.trim(), Words::reply(&line)) {
+        let told = match (line.trim(), MessageDraft::parse_reply(&line)) {
             ("", _) => continue,
             ("/quit", _) => return Ok(()),
-            (_, Some(reply)) => once(client, &reply, out).await.map(Ended::why),
+            (_, Some(reply)) => ask_once(client, &reply, out).await.map(AnswerOutcome::failure),
             (command, None) if is_command(command) => {
-                obey(client, command).await.map(|obeyed| Some(obeyed.unwrap_or_else(|why| why)))
+                run_command(client, command).await.map(|obeyed| Some(obeyed.unwrap_or_else(|why| why)))
             }
-            (_, None) => once(client, &line.as_str().into(), out).await.map(Ended::why),
+            (_, None) => ask_once(client, &line.as_str().into(), out).await.map(AnswerOutcome::failure),
         };
         match told {
             Ok(None) => {}
-            Ok(Some(text)) | Err(Stopped::Unanswered(Unanswered::Refused(text))) => {
+            Ok(Some(text)) | Err(TerminalError::Client(ClientError::Refused(text))) => {
                 write(out, &format!("{text}\n")).await?;
             }
             Err(error) => return Err(error),
@@ -189,52 +191,52 @@ async fn answer_lines(
 }
 
 /// Runs the chat for an interactive terminal without raw mode.
-async fn talk(
+async fn run_interactive(
     client: &Client,
     clock: &dyn Clock,
     mut lines: Lines<impl AsyncBufRead + Unpin>,
     out: &mut (impl AsyncWrite + Unpin),
-) -> Result<(), Stopped> {
-    let mut events: Events = client.events().await?;
-    let mut telling = Telling::of_all();
+) -> Result<(), TerminalError> {
+    let mut events: EventStream = client.events().await?;
+    let mut transcript = Transcript::for_all();
     let mut prompt = Prompt::default();
-    let mut offers = Offers::default();
-    write(out, &prompt.stand()).await?;
+    let mut shortcuts = Shortcuts::default();
+    write(out, &prompt.show()).await?;
     loop {
         out.flush().await?;
         tokio::select! {
             line = lines.next_line() => {
                 let Some(line) = line? else { return Ok(()) };
-                prompt.answered();
-                let deed = offers.of_line(&line, Instant::now()).cloned();
-                match deed_or_words(client, deed, line.trim(), &mut telling).await? {
-                    Said::Nothing => write(out, &prompt.stand()).await?,
-                    Said::Sent | Said::Done => {}
-                    Said::Told(text) => {
-                        let text = plain(&text).replace('\n', "\n  ");
-                        write(out, &format!("  {text}\n{}", prompt.stand())).await?;
+                prompt.hide();
+                let deed = shortcuts.for_line(&line, Instant::now()).cloned();
+                match run_shortcut_or_line(client, deed, line.trim(), &mut transcript).await? {
+                    LineResult::Empty => write(out, &prompt.show()).await?,
+                    LineResult::Sent | LineResult::Done => {}
+                    LineResult::Reply(text) => {
+                        let text = strip_bold(&text).replace('\n', "\n  ");
+                        write(out, &format!("  {text}\n{}", prompt.show())).await?;
                     }
-                    Said::Leave => return Ok(()),
+                    LineResult::Quit => return Ok(()),
                 }
             }
             shown = events.next() => {
                 let shown = match shown {
                     Ok(Some(shown)) => shown,
-                    Ok(None) => return Err(Unanswered::NotRunning.into()),
+                    Ok(None) => return Err(ClientError::NotRunning.into()),
                     Err(silent) => {
-                        let words = prompt.beside(&format!("\n  {silent}\n"));
-                        write(out, &format!("{words}{}", prompt.stand())).await?;
+                        let words = prompt.with_output(&format!("\n  {silent}\n"));
+                        write(out, &format!("{words}{}", prompt.show())).await?;
                         continue;
                     }
                 };
-                prompt.follow(&shown);
-                let ring = rings::hear(&shown, &mut offers, Instant::now(), &clock.now());
-                let words = telling.hear(&shown) + &ring.map(|ring| ring.words).unwrap_or_default();
-                write(out, &prompt.beside(&words.replace(TOGETHER, " "))).await?;
-                let due = prompt.is_due(&shown, &words) && !telling.is_speaking();
+                prompt.on_event(&shown);
+                let ring = notices::on_event(&shown, &mut shortcuts, Instant::now(), &clock.now());
+                let words = transcript.on_event(&shown) + &ring.map(|ring| ring.text).unwrap_or_default();
+                write(out, &prompt.with_output(&words.replace(NO_BREAK_SPACE, " "))).await?;
+                let due = prompt.is_due(&shown, &words) && !transcript.is_streaming();
                 // An approval expects an answer.
-                if telling.ended().is_some() || due || shown.name == "asked" {
-                    write(out, &prompt.stand()).await?;
+                if transcript.outcome().is_some() || due || shown.name == "asked" {
+                    write(out, &prompt.show()).await?;
                 }
             }
         }
@@ -242,96 +244,111 @@ async fn talk(
 }
 
 /// Executes the action of a shortcut, or submits the line.
-async fn deed_or_words(
+async fn run_shortcut_or_line(
     client: &Client,
-    deed: Option<Deed>,
+    action: Option<ShortcutAction>,
     line: &str,
-    telling: &mut Telling,
-) -> Result<Said, Stopped> {
-    let pressed = match deed {
-        Some(Deed::Press(button)) => client.press(&button, rings::words_for(&button)).await,
-        Some(Deed::When { what, .. }) => Ok(Some(format!("to when? say: move {what} to tomorrow 9"))),
-        Some(Deed::Give(words)) => return said(client, &words, telling).await,
-        Some(Deed::Undo) => client.undo().await,
-        None => return said(client, line, telling).await,
+    transcript: &mut Transcript,
+) -> Result<LineResult, TerminalError> {
+    let pressed = match action {
+        Some(ShortcutAction::Press(button)) => client.press(&button, notices::press_text(&button)).await,
+        Some(ShortcutAction::AskTime { name: what, .. }) => {
+            Ok(Some(format!("to when? say: move {what} to tomorrow 9")))
+        }
+        Some(ShortcutAction::Submit(words)) => return submit_line(client, &words, transcript).await,
+        Some(ShortcutAction::Undo) => client.undo().await,
+        None => return submit_line(client, line, transcript).await,
     };
     match pressed {
         // The effect is shown as an event.
-        Ok(None) => Ok(Said::Done),
-        Ok(Some(text)) => Ok(Said::Told(text)),
-        Err(error) => Ok(Said::Told(to_tell(error)?)),
+        Ok(None) => Ok(LineResult::Done),
+        Ok(Some(text)) => Ok(LineResult::Reply(text)),
+        Err(error) => Ok(LineResult::Reply(recoverable_text(error)?)),
     }
 }
 
 /// Returns the text of an error after which the chat can continue.
-fn to_tell(error: Unanswered) -> Result<String, Unanswered> {
+fn recoverable_text(error: ClientError) -> Result<String, ClientError> {
     match error {
-        Unanswered::Refused(why) => Ok(why),
-        Unanswered::Still(_) | Unanswered::Unsure(_) | Unanswered::Silent(_) => Ok(error.to_string()),
-        Unanswered::NotRunning | Unanswered::Broken(_) => Err(error),
+        ClientError::Refused(why) => Ok(why),
+        ClientError::NoAnswer(_) | ClientError::OutcomeUnknown(_) | ClientError::StreamSilent(_) => {
+            Ok(error.to_string())
+        }
+        ClientError::NotRunning | ClientError::Connection(_) => Err(error),
     }
 }
 
 /// Removes bold markup.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn strip_bold(text: &str) -> String {
     text.replace("**", "")
 }
 
 /// Result of a submitted line.
-pub(crate) enum Said {
-    Nothing,
+pub(crate) enum LineResult {
+    Empty,
     /// A message or work that will be answered.
     Sent,
     /// A command whose effect is shown as an event.
     Done,
     /// The reply text of a command.
-    Told(String),
-    Leave,
+    Reply(String),
+    Quit,
 }
 
 /// Sends `line` as a message or executes it as a command.
-pub(crate) async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said, Stopped> {
+pub(crate) async fn submit_line(
+    client: &Client,
+    line: &str,
+    transcript: &mut Transcript,
+) -> Result<LineResult, TerminalError> {
     match line {
-        "" => Ok(Said::Nothing),
-        "/quit" => Ok(Said::Leave),
-        line => match Words::reply(line) {
-            Some(reply) => say(client, &reply, telling).await,
-            None if is_command(line) => obeyed(client.command(line).await, telling),
-            None => say(client, &line.into(), telling).await,
+        "" => Ok(LineResult::Empty),
+        "/quit" => Ok(LineResult::Quit),
+        line => match MessageDraft::parse_reply(line) {
+            Some(reply) => send_message(client, &reply, transcript).await,
+            None if is_command(line) => command_result(client.execute(line).await, transcript),
+            None => send_message(client, &line.into(), transcript).await,
         },
     }
 }
 
-async fn say(client: &Client, words: &Words, telling: &mut Telling) -> Result<Said, Stopped> {
-    telling.expect(&words.text);
+async fn send_message(
+    client: &Client,
+    words: &MessageDraft,
+    transcript: &mut Transcript,
+) -> Result<LineResult, TerminalError> {
+    transcript.expect_echo(&words.text);
     match client.say(words).await {
-        Ok(_) => Ok(Said::Sent),
+        Ok(_) => Ok(LineResult::Sent),
         Err(error) => {
-            telling.unexpect();
-            Ok(Said::Told(to_tell(error)?))
+            transcript.drop_echo();
+            Ok(LineResult::Reply(recoverable_text(error)?))
         }
     }
 }
 
-fn obeyed(obeyed: Result<Obeyed, Unanswered>, telling: &mut Telling) -> Result<Said, Stopped> {
+fn command_result(
+    obeyed: Result<CommandReply, ClientError>,
+    transcript: &mut Transcript,
+) -> Result<LineResult, TerminalError> {
     match obeyed {
         // Stopping is shown as an event.
-        Ok(Obeyed::Told(text)) if text.is_empty() => Ok(Said::Done),
-        Ok(Obeyed::Told(text)) => Ok(Said::Told(text)),
-        Ok(Obeyed::Begun(turn)) => {
-            telling.expect_work(turn);
-            Ok(Said::Sent)
+        Ok(CommandReply::Text(text)) if text.is_empty() => Ok(LineResult::Done),
+        Ok(CommandReply::Text(text)) => Ok(LineResult::Reply(text)),
+        Ok(CommandReply::Started(turn)) => {
+            transcript.expect_work(turn);
+            Ok(LineResult::Sent)
         }
-        Err(error) => Ok(Said::Told(to_tell(error)?)),
+        Err(error) => Ok(LineResult::Reply(recoverable_text(error)?)),
     }
 }
 
 /// Writes text without control characters. All output goes through here.
 async fn write(out: &mut (impl AsyncWrite + Unpin), words: &str) -> io::Result<()> {
-    out.write_all(readable(words).as_bytes()).await
+    out.write_all(strip_control(words).as_bytes()).await
 }
 
 /// Removes control characters except newlines and tabs.
-pub fn readable(words: &str) -> String {
+pub fn strip_control(words: &str) -> String {
     words.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

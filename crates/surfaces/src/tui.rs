@@ -3,10 +3,10 @@
 //! `state` holds the data, `view` renders it, and only `show` accesses the terminal. It uses the
 //! same API as other clients.
 
+mod driver;
 mod log;
 mod panes;
-mod show;
 mod state;
 mod view;
 
-pub use show::{Setup, show};
+pub use driver::{FullScreenOptions, run};

@@ -5,15 +5,15 @@
 //! can catch mistakes of the other. Scripted replies are used first, then the closure of
 //! [`ChatServer::answering`], then an echo.
 
-mod book;
 mod cache;
 mod chunks;
-mod dialect;
-mod door;
 mod echo;
+mod http;
+mod reasoning_rules;
 mod responses;
 mod rules;
 mod search;
+mod state;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,11 +22,11 @@ use domain::conversation::Usage;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub use book::{Api, Received};
+pub use state::{Api, ChatRequest};
 
-use crate::play::Act;
-use crate::play::house::House;
-use book::Book;
+use crate::scripted_replies::ScriptedReply;
+use crate::scripted_replies::http_server::HttpServer;
+use state::ChatServerState;
 
 /// The dialect that a server speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub enum Style {
     /// vLLM with a reasoning parser: writes `reasoning`, and requires it back in a tool loop.
     Vllm,
     /// A current model of OpenAI: tools only in the Responses API.
-    Current,
+    OpenAiCurrent,
 }
 
 impl Style {
@@ -72,7 +72,7 @@ impl Style {
         Self::Gemini,
         Self::OpenRouter,
         Self::Vllm,
-        Self::Current,
+        Self::OpenAiCurrent,
     ];
 
     /// Returns the name used on the command line.
@@ -88,7 +88,7 @@ impl Style {
             Self::Gemini => "gemini",
             Self::OpenRouter => "openrouter",
             Self::Vllm => "vllm",
-            Self::Current => "openai-current",
+            Self::OpenAiCurrent => "openai-current",
         }
     }
 }
@@ -107,8 +107,8 @@ pub struct Options {
 
 /// A running server. Dropping it ends all open streams and closes the port.
 pub struct ChatServer {
-    house: House,
-    book: Arc<Mutex<Book>>,
+    http: HttpServer,
+    state: Arc<Mutex<ChatServerState>>,
 }
 
 impl ChatServer {
@@ -122,42 +122,42 @@ impl ChatServer {
         let port = options.port;
         let stop = CancellationToken::new();
         let record = options.record.as_ref().map(std::fs::File::create).transpose()?;
-        let book = Arc::new(Mutex::new(Book::new(options, record)));
-        let routes = door::routes(Arc::clone(&book), stop.clone());
-        Ok(Self { house: House::open(port, routes, stop).await?, book })
+        let state = Arc::new(Mutex::new(ChatServerState::new(options, record)));
+        let routes = http::routes(Arc::clone(&state), stop.clone());
+        Ok(Self { http: HttpServer::start(port, routes, stop).await?, state })
     }
 
     /// Returns the base address for a client.
     pub fn url(&self) -> String {
-        format!("{}/v1", self.house.url())
+        format!("{}/v1", self.http.url())
     }
 
     /// Appends `replies` to the script; each request uses one.
-    pub fn script(&self, acts: impl IntoIterator<Item = Act>) {
-        self.book().programme.script.extend(acts);
+    pub fn script(&self, replies: impl IntoIterator<Item = ScriptedReply>) {
+        self.state().replies.scripted.extend(replies);
     }
 
     /// Lets `answer` choose the reply for every request that the script does not cover.
-    pub fn answering(&self, answer: impl FnMut(&Value) -> Act + Send + 'static) {
-        self.book().programme.answer = Some(Box::new(answer));
+    pub fn answering(&self, answer: impl FnMut(&Value) -> ScriptedReply + Send + 'static) {
+        self.state().replies.fallback = Some(Box::new(answer));
     }
 
     /// Returns every request, oldest first, including refused ones.
-    pub fn requests(&self) -> Vec<Received> {
-        self.book().received.clone()
+    pub fn requests(&self) -> Vec<ChatRequest> {
+        self.state().received.clone()
     }
 
     /// Returns the usage charged for every accepted request, oldest first.
     pub fn usage(&self) -> Vec<Usage> {
-        self.book().usage.clone()
+        self.state().usage.clone()
     }
 
     /// Closes the port and waits until all connections have ended.
     pub async fn stop(self) {
-        self.house.close().await;
+        self.http.stop_and_wait().await;
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ChatServerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,10 +14,10 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct VirtualClock {
     start: Zoned,
-    since: Instant,
+    created_at: Instant,
     /// The runtime whose time is used, also for callers outside it.
     runtime: Handle,
-    moved: Mutex<SignedDuration>,
+    offset: Mutex<SignedDuration>,
     /// The user's current time zone, if it was changed.
     zone: Mutex<Option<TimeZone>>,
 }
@@ -28,17 +28,17 @@ impl VirtualClock {
     pub fn new(start: Zoned) -> Self {
         Self {
             start,
-            since: Instant::now(),
+            created_at: Instant::now(),
             runtime: Handle::current(),
-            moved: Mutex::default(),
+            offset: Mutex::default(),
             zone: Mutex::default(),
         }
     }
 
     /// Shifts the wall clock; no time passes.
-    pub fn set_forward(&self, by: SignedDuration) {
-        let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
-        *moved += by;
+    pub fn shift_wall_clock(&self, by: SignedDuration) {
+        let mut offset = self.offset.lock().unwrap_or_else(PoisonError::into_inner);
+        *offset += by;
     }
 
     /// Sets the user's time zone.
@@ -46,24 +46,24 @@ impl VirtualClock {
         *self.zone.lock().unwrap_or_else(PoisonError::into_inner) = Some(zone);
     }
 
-    fn passed(&self) -> Duration {
+    fn elapsed(&self) -> Duration {
         let _inside = self.runtime.enter();
-        Instant::now().duration_since(self.since)
+        Instant::now().duration_since(self.created_at)
     }
 }
 
 impl Clock for VirtualClock {
     fn now(&self) -> Zoned {
-        let moved = *self.moved.lock().unwrap_or_else(PoisonError::into_inner);
-        let passed = SignedDuration::try_from(self.passed()).unwrap_or(SignedDuration::MAX);
-        let now = self.start.saturating_add(passed).saturating_add(moved);
+        let offset = *self.offset.lock().unwrap_or_else(PoisonError::into_inner);
+        let elapsed = SignedDuration::try_from(self.elapsed()).unwrap_or(SignedDuration::MAX);
+        let now = self.start.saturating_add(elapsed).saturating_add(offset);
         match self.zone.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             Some(zone) => now.with_time_zone(zone),
             None => now,
         }
     }
 
-    fn boot(&self) -> Duration {
-        self.passed()
+    fn since_boot(&self) -> Duration {
+        self.elapsed()
     }
 }

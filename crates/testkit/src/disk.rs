@@ -1,13 +1,13 @@
 //! Fake disks: in memory, with simulated power cuts, with errors, and one that aborts the process.
 
-mod crash;
-mod crash_at;
+mod aborting;
 mod failing;
 mod memory;
 mod power_cut;
+mod recording;
 
-pub use crash::CrashDisk;
-pub use crash_at::CrashAt;
-pub use failing::{FailingDisk, Fault, Lasting};
+pub use aborting::AbortingDisk;
+pub use failing::{DiskFault, FailingDisk, FaultDuration};
 pub use memory::MemoryDisk;
-pub use power_cut::AfterCut;
+pub use power_cut::PowerCutState;
+pub use recording::RecordingDisk;

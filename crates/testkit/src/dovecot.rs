@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime};
 use rustix::process::{Pid, Signal, getgid, getuid, kill_process};
 use tempfile::TempDir;
 
-use crate::kill::{free_port, wait};
+use crate::process::{block_on, free_port};
 
 /// The user name of the mailbox.
 pub const USER: &str = "ann@example.org";
@@ -29,13 +29,13 @@ pub const USER: &str = "ann@example.org";
 pub const PASSWORD: &str = "c0rrect \"hörse\" canary";
 
 /// The usual paths of the program; Debian's is not in every `PATH`.
-const PLACES: [&str; 3] = ["/usr/sbin/dovecot", "/usr/local/sbin/dovecot", "/usr/bin/dovecot"];
+const PROGRAM_PATHS: [&str; 3] = ["/usr/sbin/dovecot", "/usr/local/sbin/dovecot", "/usr/bin/dovecot"];
 /// The id of the system user `nobody`, used when the test runs as root.
-const NOBODY: u32 = 65_534;
+const NOBODY_ID: u32 = 65_534;
 
 /// A running Dovecot. Dropping it stops the process.
 pub struct Dovecot {
-    place: TempDir,
+    dir: TempDir,
     child: Child,
     /// The port for plain connections and STARTTLS.
     pub port: u16,
@@ -49,49 +49,49 @@ impl Dovecot {
     /// # Panics
     /// If Dovecot is not installed: the tests cannot pass without it.
     pub fn start(fill: impl FnOnce(&Maildir)) -> Self {
-        let place = tempfile::tempdir().expect("a place");
-        let program = PLACES.iter().find(|place| Path::new(place).exists());
+        let dir = tempfile::tempdir().expect("a place");
+        let program = PROGRAM_PATHS.iter().find(|dir| Path::new(dir).exists());
         let program = program.expect("Dovecot (Debian: dovecot-imapd); `cargo xtask test` installs it");
         let port = free_port();
         let tls_port = free_port();
-        certify(place.path());
-        let maildir = Maildir(place.path().join("mail"));
-        maildir.make("");
+        create_certificate(dir.path());
+        let maildir = Maildir(dir.path().join("mail"));
+        maildir.create_folder("");
         fill(&maildir);
-        let config = place.path().join("dovecot.conf");
-        let (user, group) = who();
-        fs::write(&config, settings(place.path(), &user, &group, port, tls_port)).expect("a file");
-        fs::write(place.path().join("users"), format!("{USER}:{{PLAIN}}{PASSWORD}::::::\n")).expect("a file");
+        let config = dir.path().join("dovecot.conf");
+        let (user, group) = user_and_group();
+        fs::write(&config, config_text(dir.path(), &user, &group, port, tls_port)).expect("a file");
+        fs::write(dir.path().join("users"), format!("{USER}:{{PLAIN}}{PASSWORD}::::::\n")).expect("a file");
         let mut command = Command::new(program);
         command.arg("-F").arg("-c").arg(&config).stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(File::create(place.path().join("stderr")).expect("a file"));
+        command.stderr(File::create(dir.path().join("stderr")).expect("a file"));
         if getuid().is_root() {
-            give(place.path());
-            command.uid(NOBODY).gid(NOBODY);
+            chown_recursively(dir.path());
+            command.uid(NOBODY_ID).gid(NOBODY_ID);
         }
         let child = command.spawn().expect("Dovecot starts");
-        let mut dovecot = Self { place, child, port, tls_port };
-        dovecot.await_opening();
+        let mut dovecot = Self { dir, child, port, tls_port };
+        dovecot.wait_until_ready();
         dovecot
     }
 
     pub fn maildir(&self) -> Maildir {
-        Maildir(self.place.path().join("mail"))
+        Maildir(self.dir.path().join("mail"))
     }
 
     /// Returns the path of the server's certificate.
     pub fn certificate(&self) -> PathBuf {
-        self.place.path().join("cert.pem")
+        self.dir.path().join("cert.pem")
     }
 
     /// Waits until the port accepts connections.
-    fn await_opening(&mut self) {
-        wait(async {
+    fn wait_until_ready(&mut self) {
+        block_on(async {
             while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
                 if let Ok(Some(status)) = self.child.try_wait() {
-                    let said = fs::read_to_string(self.place.path().join("stderr")).unwrap_or_default();
-                    let log = fs::read_to_string(self.place.path().join("log")).unwrap_or_default();
-                    panic!("Dovecot ended with {status}: {said}{log}");
+                    let stderr = fs::read_to_string(self.dir.path().join("stderr")).unwrap_or_default();
+                    let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
+                    panic!("Dovecot ended with {status}: {stderr}{log}");
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -116,7 +116,7 @@ impl Maildir {
     ///
     /// # Panics
     /// If the directory cannot be created.
-    pub fn make(&self, folder: &str) {
+    pub fn create_folder(&self, folder: &str) {
         for part in ["cur", "new", "tmp"] {
             fs::create_dir_all(self.folder(folder).join(part)).expect("a folder");
         }
@@ -126,19 +126,19 @@ impl Maildir {
     ///
     /// # Panics
     /// If the file cannot be written.
-    pub fn put(&self, folder: &str, name: &str, seconds: u64, letter: &[u8]) {
+    pub fn add_message(&self, folder: &str, name: &str, seconds: u64, message: &[u8]) {
         let path = self.folder(folder).join(name);
-        fs::write(&path, letter).expect("a letter");
+        fs::write(&path, message).expect("a letter");
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600 + seconds);
         let file = File::options().write(true).open(&path).expect("a letter");
         file.set_times(FileTimes::new().set_modified(at)).expect("a date");
     }
 
     /// Returns the files of all messages; their names contain the flags.
-    pub fn letters(&self) -> BTreeSet<PathBuf> {
-        let mut letters = BTreeSet::new();
-        collect(&self.0, &mut letters);
-        letters
+    pub fn message_files(&self) -> BTreeSet<PathBuf> {
+        let mut files = BTreeSet::new();
+        collect_message_files(&self.0, &mut files);
+        files
     }
 
     fn folder(&self, folder: &str) -> PathBuf {
@@ -149,22 +149,22 @@ impl Maildir {
     }
 }
 
-fn collect(folder: &Path, letters: &mut BTreeSet<PathBuf>) {
+fn collect_message_files(folder: &Path, files: &mut BTreeSet<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
         let inside = path.parent().is_some_and(|above| above.ends_with("cur") || above.ends_with("new"));
         match path.is_dir() {
-            true => collect(&path, letters),
-            false if inside => drop(letters.insert(path)),
+            true => collect_message_files(&path, files),
+            false if inside => drop(files.insert(path)),
             false => {}
         }
     }
 }
 
 /// Returns the names of the user and group that run the server.
-fn who() -> (String, String) {
+fn user_and_group() -> (String, String) {
     let (user, group) =
-        if getuid().is_root() { (NOBODY, NOBODY) } else { (getuid().as_raw(), getgid().as_raw()) };
+        if getuid().is_root() { (NOBODY_ID, NOBODY_ID) } else { (getuid().as_raw(), getgid().as_raw()) };
     let name = |database: &str, id: u32| {
         let output = Command::new("getent").args([database, &id.to_string()]).output().expect("getent");
         let line = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -174,26 +174,26 @@ fn who() -> (String, String) {
 }
 
 /// Changes the owner of a directory tree to `nobody`.
-fn give(place: &Path) {
-    chown(place, Some(NOBODY), Some(NOBODY)).expect("root may");
+fn chown_recursively(place: &Path) {
+    chown(place, Some(NOBODY_ID), Some(NOBODY_ID)).expect("root may");
     if place.is_dir() {
         for entry in fs::read_dir(place).expect("a folder").flatten() {
-            give(&entry.path());
+            chown_recursively(&entry.path());
         }
     }
 }
 
 /// Creates a self-signed certificate for localhost.
-fn certify(place: &Path) {
-    let words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
+fn create_certificate(place: &Path) {
+    let arguments = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
                  -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE \
                  -keyout key.pem -out cert.pem";
-    let made = Command::new("openssl").args(words.split_whitespace()).current_dir(place).output();
+    let made = Command::new("openssl").args(arguments.split_whitespace()).current_dir(place).output();
     let made = made.expect("openssl, which comes with Dovecot");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
 }
 
-fn settings(place: &Path, user: &str, group: &str, port: u16, tls_port: u16) -> String {
+fn config_text(place: &Path, user: &str, group: &str, port: u16, tls_port: u16) -> String {
     let place = place.display();
     format!(
         "base_dir = {place}/run

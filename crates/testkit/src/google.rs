@@ -5,8 +5,8 @@
 //! be changed at any time; queued faults are applied before normal responses.
 
 mod calendar;
-mod door;
 mod gmail;
+mod http;
 mod tasks;
 mod tokens;
 
@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::elsewhere::Elsewhere;
-use crate::play::house::House;
-pub(crate) use door::pairs;
+use crate::background_runtime::BackgroundRuntime;
+use crate::scripted_replies::http_server::HttpServer;
 pub use gmail::mail;
-pub use tokens::Code;
+pub(crate) use http::parse_form;
+pub use tokens::AuthorizationCode;
 pub(crate) use tokens::base64_url;
 
 /// The client id.
@@ -30,32 +30,32 @@ pub const CLIENT_SECRET: &str = "GOCSPX-canary-client";
 
 /// An account and its queued faults.
 #[derive(Debug, Default)]
-pub struct World {
+pub struct GoogleAccount {
     /// The valid access tokens.
-    pub access: Vec<String>,
+    pub access_tokens: Vec<String>,
     /// The valid refresh tokens.
-    pub refresh: Vec<String>,
+    pub refresh_tokens: Vec<String>,
     /// Scopes that the user deselects on the consent page.
-    pub unticked: Vec<&'static str>,
+    pub denied_scopes: Vec<&'static str>,
     /// The authorization codes that were issued and not used yet.
-    pub codes: Vec<Code>,
+    pub codes: Vec<AuthorizationCode>,
     /// The messages, newest first, in the full format of `messages.get`.
-    pub mails: Vec<Value>,
+    pub messages: Vec<Value>,
     /// The tasks in Google's JSON format.
     pub tasks: Vec<Value>,
     /// The events in Google's JSON format, with recurring events expanded.
     pub events: Vec<Value>,
     /// The maximum number of items on one page.
-    pub page: Option<usize>,
+    pub page_size: Option<usize>,
     /// The queued faults.
-    pub faults: VecDeque<Fault>,
+    pub faults: VecDeque<GoogleFault>,
     /// Every request, oldest first.
-    pub requests: Vec<Received>,
+    pub requests: Vec<GoogleRequest>,
 }
 
 /// A fault for one request.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub struct GoogleFault {
     /// Applies to the first request whose path contains this.
     pub path: &'static str,
     pub status: u16,
@@ -66,7 +66,7 @@ pub struct Fault {
 
 /// A received request.
 #[derive(Clone, Debug)]
-pub struct Received {
+pub struct GoogleRequest {
     pub method: String,
     pub path: String,
     /// The decoded query.
@@ -74,45 +74,45 @@ pub struct Received {
     pub body: String,
 }
 
-impl Received {
+impl GoogleRequest {
     /// Returns a value of the query.
-    pub fn asks(&self, name: &str) -> Option<&str> {
+    pub fn query_value(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 }
 
 /// A running server. Dropping it closes the port.
 pub struct GoogleServer {
-    house: House,
-    world: Arc<Mutex<World>>,
+    http: HttpServer,
+    account: Arc<Mutex<GoogleAccount>>,
 }
 
 impl GoogleServer {
     /// Starts a server on a free port, with an empty account.
     pub async fn start() -> std::io::Result<Self> {
-        let world = Arc::new(Mutex::new(World::default()));
-        let routes = door::routes(Arc::clone(&world));
-        Ok(Self { house: House::open(0, routes, CancellationToken::new()).await?, world })
+        let account = Arc::new(Mutex::new(GoogleAccount::default()));
+        let routes = http::routes(Arc::clone(&account));
+        Ok(Self { http: HttpServer::start(0, routes, CancellationToken::new()).await?, account })
     }
 
     /// Returns the base URL.
     pub fn url(&self) -> String {
-        self.house.url()
+        self.http.url()
     }
 
     /// Returns the account.
-    pub fn world(&self) -> MutexGuard<'_, World> {
-        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn account(&self) -> MutexGuard<'_, GoogleAccount> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A running server in a thread of its own, for tests that wait for real processes.
-pub struct GoogleElsewhere {
+pub struct BackgroundGoogleServer {
     server: GoogleServer,
-    _elsewhere: Elsewhere,
+    _runtime: BackgroundRuntime,
 }
 
-impl GoogleElsewhere {
+impl BackgroundGoogleServer {
     /// Starts the server.
     ///
     /// # Panics
@@ -121,10 +121,10 @@ impl GoogleElsewhere {
         clippy::expect_used,
         reason = "a fixture that cannot be made stops the test at once, with its reason"
     )]
-    pub fn open() -> Self {
-        let elsewhere = Elsewhere::open();
-        let server = elsewhere.run(async { GoogleServer::start().await.expect("a port") });
-        Self { server, _elsewhere: elsewhere }
+    pub fn start() -> Self {
+        let runtime = BackgroundRuntime::start();
+        let server = runtime.run(async { GoogleServer::start().await.expect("a port") });
+        Self { server, _runtime: runtime }
     }
 
     /// Returns the server.

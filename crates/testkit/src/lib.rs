@@ -5,23 +5,23 @@ use std::time::Duration;
 
 /// The time limit, in real time, for events that should come soon. Generous, because a busy machine
 /// is slow; only an event that never comes takes this long.
-pub const PATIENCE: Duration = Duration::from_secs(180);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(180);
 
+pub mod background_runtime;
 pub mod chat_server;
 pub mod clock;
-pub mod discord;
 pub mod disk;
 pub mod dovecot;
-pub mod elsewhere;
-pub mod forgetful;
+pub mod fake_discord;
 pub mod google;
-pub mod kill;
-pub mod life;
-pub mod long_life;
+pub mod long_history;
 pub mod mcp_server;
 pub mod model_server;
+pub mod null_journal;
 pub mod oracle;
-pub mod play;
-pub mod puppet;
+pub mod process;
+pub mod scripted_model;
+pub mod scripted_replies;
+pub mod simulation;
 pub mod story;
-pub mod troupe;
+pub mod wire_models;

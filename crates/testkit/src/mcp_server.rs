@@ -35,9 +35,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::elsewhere::Elsewhere;
-use crate::google::{base64_url, pairs};
-use crate::play::house::House;
+use crate::background_runtime::BackgroundRuntime;
+use crate::google::{base64_url, parse_form};
+use crate::scripted_replies::http_server::HttpServer;
 
 /// The only scope.
 const SCOPE: &str = "notes";
@@ -62,74 +62,74 @@ pub enum Consent {
 
 /// The state of both servers.
 #[derive(Debug, Default)]
-pub struct Account {
+pub struct AuthState {
     /// The user's answer to the next authorization requests.
     pub consent: Consent,
     /// The valid access tokens.
-    pub access: Vec<String>,
+    pub access_tokens: Vec<String>,
     /// The valid refresh tokens, with the client that each was issued for.
-    pub refresh: BTreeMap<String, String>,
+    pub refresh_tokens: BTreeMap<String, String>,
     /// The issuer ends with a slash, as with some real servers, while the resource metadata omits
     /// it.
-    pub slash: bool,
+    pub trailing_slash: bool,
     /// The reasons of refusals, in order. A request without a token is not recorded.
-    pub refused: Vec<String>,
+    pub refusals: Vec<String>,
     /// The forms of the token requests, in order.
     pub token_requests: Vec<BTreeMap<String, String>>,
-    used: Vec<String>,
+    used_refresh_tokens: Vec<String>,
     clients: BTreeMap<String, String>,
-    codes: BTreeMap<String, Code>,
+    codes: BTreeMap<String, IssuedCode>,
     resource: String,
     origin: String,
-    number: u32,
+    counter: u32,
 }
 
 /// An issued authorization code.
 #[derive(Clone, Debug)]
-struct Code {
+struct IssuedCode {
     client: String,
     redirect: String,
     challenge: String,
 }
 
-impl Account {
+impl AuthState {
     /// Invalidates every access token.
     pub fn expire(&mut self) {
-        self.access.clear();
+        self.access_tokens.clear();
     }
 
     /// Revokes every token, as when the user removes the application from the account.
-    pub fn withdraw(&mut self) {
-        self.access.clear();
-        self.refresh.clear();
+    pub fn revoke_all(&mut self) {
+        self.access_tokens.clear();
+        self.refresh_tokens.clear();
     }
 
     /// Returns every valid token.
-    pub fn secrets(&self) -> Vec<String> {
-        self.access.iter().chain(self.refresh.keys()).cloned().collect()
+    pub fn valid_tokens(&self) -> Vec<String> {
+        self.access_tokens.iter().chain(self.refresh_tokens.keys()).cloned().collect()
     }
 
     fn issuer(&self) -> String {
-        if self.slash { format!("{}/", self.origin) } else { self.origin.clone() }
+        if self.trailing_slash { format!("{}/", self.origin) } else { self.origin.clone() }
     }
 
-    fn refuse(&mut self, why: impl Into<String>) {
-        self.refused.push(why.into());
+    fn record_refusal(&mut self, reason: impl Into<String>) {
+        self.refusals.push(reason.into());
     }
 
-    fn next(&mut self, kind: &str) -> String {
-        self.number += 1;
-        format!("{kind}-canary-{}", self.number)
+    fn next_secret(&mut self, kind: &str) -> String {
+        self.counter += 1;
+        format!("{kind}-canary-{}", self.counter)
     }
 }
 
-type Shared = Arc<Mutex<Account>>;
+type SharedState = Arc<Mutex<AuthState>>;
 
 /// Both servers, running in a background thread. Dropping this stops them.
 pub struct ProtectedServer {
-    account: Shared,
-    _houses: (House, House),
-    _elsewhere: Elsewhere,
+    account: SharedState,
+    _servers: (HttpServer, HttpServer),
+    _runtime: BackgroundRuntime,
 }
 
 impl ProtectedServer {
@@ -141,23 +141,23 @@ impl ProtectedServer {
         clippy::expect_used,
         reason = "a fixture that cannot be made stops the test at once, with its reason"
     )]
-    pub fn open() -> Self {
-        let elsewhere = Elsewhere::open();
-        let account = Shared::default();
-        let theirs = Arc::clone(&account);
-        let houses = elsewhere.run(async move {
-            let resource = Router::new().fallback(resource).with_state(Arc::clone(&theirs));
-            let authorization = Router::new().fallback(authorization).with_state(Arc::clone(&theirs));
-            let resource = House::open(0, resource, CancellationToken::new()).await.expect("a port");
+    pub fn start() -> Self {
+        let runtime = BackgroundRuntime::start();
+        let account = SharedState::default();
+        let shared = Arc::clone(&account);
+        let servers = runtime.run(async move {
+            let resource = Router::new().fallback(handle_resource).with_state(Arc::clone(&shared));
+            let authorization = Router::new().fallback(handle_authorization).with_state(Arc::clone(&shared));
+            let resource = HttpServer::start(0, resource, CancellationToken::new()).await.expect("a port");
             let authorization =
-                House::open(0, authorization, CancellationToken::new()).await.expect("a port");
-            let mut account = theirs.lock().unwrap_or_else(PoisonError::into_inner);
+                HttpServer::start(0, authorization, CancellationToken::new()).await.expect("a port");
+            let mut account = shared.lock().unwrap_or_else(PoisonError::into_inner);
             account.resource = format!("{}/mcp", resource.url());
             account.origin = authorization.url();
             drop(account);
             (resource, authorization)
         });
-        Self { account, _houses: houses, _elsewhere: elsewhere }
+        Self { account, _servers: servers, _runtime: runtime }
     }
 
     /// Returns the URL of the protected server.
@@ -171,18 +171,22 @@ impl ProtectedServer {
     }
 
     /// Returns the state of both servers.
-    pub fn account(&self) -> MutexGuard<'_, Account> {
+    pub fn account(&self) -> MutexGuard<'_, AuthState> {
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn received(request: Request) -> (Parts, String) {
+async fn read_request(request: Request) -> (Parts, String) {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, 1 << 20).await.unwrap_or_default();
     (head, String::from_utf8_lossy(&body).into_owned())
 }
 
-fn written(status: StatusCode, headers: &[(axum::http::HeaderName, String)], body: &Value) -> Response<Body> {
+fn json_response(
+    status: StatusCode,
+    headers: &[(axum::http::HeaderName, String)],
+    body: &Value,
+) -> Response<Body> {
     let mut response = Response::builder().status(status);
     for (name, value) in headers {
         response = response.header(name, value);
@@ -194,11 +198,11 @@ fn written(status: StatusCode, headers: &[(axum::http::HeaderName, String)], bod
     .unwrap_or_default()
 }
 
-async fn resource(State(account): State<Shared>, request: Request) -> Response<Body> {
-    let (head, body) = received(request).await;
+async fn handle_resource(State(account): State<SharedState>, request: Request) -> Response<Body> {
+    let (head, body) = read_request(request).await;
     let mut account = account.lock().unwrap_or_else(PoisonError::into_inner);
     match head.uri.path() {
-        "/mcp" => protected(&mut account, &head, &body),
+        "/mcp" => handle_mcp(&mut account, &head, &body),
         "/.well-known/oauth-protected-resource/mcp" => {
             let document = json!({
                 "resource": account.resource,
@@ -206,41 +210,41 @@ async fn resource(State(account): State<Shared>, request: Request) -> Response<B
                 "scopes_supported": [SCOPE],
                 "bearer_methods_supported": ["header"],
             });
-            written(StatusCode::OK, &[], &document)
+            json_response(StatusCode::OK, &[], &document)
         }
         other => {
-            account.refuse(format!("resource: nothing at {other}"));
-            written(StatusCode::NOT_FOUND, &[], &Value::Null)
+            account.record_refusal(format!("resource: nothing at {other}"));
+            json_response(StatusCode::NOT_FOUND, &[], &Value::Null)
         }
     }
 }
 
-fn protected(account: &mut Account, head: &Parts, body: &str) -> Response<Body> {
+fn handle_mcp(account: &mut AuthState, head: &Parts, body: &str) -> Response<Body> {
     if head.method != "POST" {
-        account.refuse(format!("mcp: {}", head.method));
-        return written(StatusCode::METHOD_NOT_ALLOWED, &[], &Value::Null);
+        account.record_refusal(format!("mcp: {}", head.method));
+        return json_response(StatusCode::METHOD_NOT_ALLOWED, &[], &Value::Null);
     }
     if head.uri.query().is_some_and(|query| query.contains("access_token")) {
-        account.refuse("mcp: a token in the address");
-        return written(StatusCode::BAD_REQUEST, &[], &Value::Null);
+        account.record_refusal("mcp: a token in the address");
+        return json_response(StatusCode::BAD_REQUEST, &[], &Value::Null);
     }
     let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
     let token = header(AUTHORIZATION.as_str()).and_then(|value| value.strip_prefix("Bearer "));
-    if !token.is_some_and(|token| account.access.iter().any(|good| good == token)) {
+    if !token.is_some_and(|token| account.access_tokens.iter().any(|good| good == token)) {
         let origin = account.resource.trim_end_matches("/mcp");
         let error = if token.is_some() { "error=\"invalid_token\", " } else { "" };
         let challenge = format!(
             "Bearer {error}resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\", scope=\"{SCOPE}\""
         );
-        return written(StatusCode::UNAUTHORIZED, &[(WWW_AUTHENTICATE, challenge)], &Value::Null);
+        return json_response(StatusCode::UNAUTHORIZED, &[(WWW_AUTHENTICATE, challenge)], &Value::Null);
     }
     let message: Value = serde_json::from_str(body).unwrap_or_default();
     let id = &message["id"];
     let method = message["method"].as_str().unwrap_or_default();
     let mut error = |status: StatusCode, code: i64, data: Value| {
-        account.refuse(format!("mcp: {method} {code}"));
+        account.record_refusal(format!("mcp: {method} {code}"));
         let error = json!({ "code": code, "message": "refused", "data": data });
-        written(status, &[], &json!({ "jsonrpc": "2.0", "id": id, "error": error }))
+        json_response(status, &[], &json!({ "jsonrpc": "2.0", "id": id, "error": error }))
     };
     if method == "initialize" {
         return error(StatusCode::BAD_REQUEST, -32022, json!({ "supported": [VERSION] }));
@@ -275,11 +279,11 @@ fn protected(account: &mut Account, head: &Parts, body: &str) -> Response<Body> 
         result["ttlMs"] = json!(0);
         result["cacheScope"] = json!("private");
     }
-    written(StatusCode::OK, &[], &json!({ "jsonrpc": "2.0", "id": id, "result": result }))
+    json_response(StatusCode::OK, &[], &json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
-async fn authorization(State(account): State<Shared>, request: Request) -> Response<Body> {
-    let (head, body) = received(request).await;
+async fn handle_authorization(State(account): State<SharedState>, request: Request) -> Response<Body> {
+    let (head, body) = read_request(request).await;
     let mut account = account.lock().unwrap_or_else(PoisonError::into_inner);
     match (head.method.as_str(), head.uri.path()) {
         ("GET", "/.well-known/oauth-authorization-server") => {
@@ -296,81 +300,82 @@ async fn authorization(State(account): State<Shared>, request: Request) -> Respo
                 "code_challenge_methods_supported": ["S256"],
                 "authorization_response_iss_parameter_supported": true,
             });
-            written(StatusCode::OK, &[], &document)
+            json_response(StatusCode::OK, &[], &document)
         }
         ("POST", "/register") => register(&mut account, &head, &body),
         ("GET", "/authorize") => authorize(&mut account, head.uri.query().unwrap_or_default()),
         ("POST", "/token") => token(&mut account, &head, &body),
         (method, path) => {
-            account.refuse(format!("authorization: {method} {path}"));
-            written(StatusCode::NOT_FOUND, &[], &Value::Null)
+            account.record_refusal(format!("authorization: {method} {path}"));
+            json_response(StatusCode::NOT_FOUND, &[], &Value::Null)
         }
     }
 }
 
-fn is_of_kind(head: &Parts, kind: &str) -> bool {
+fn has_content_type(head: &Parts, kind: &str) -> bool {
     head.headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
-        .is_some_and(|it| it.starts_with(kind))
+        .is_some_and(|content_type| content_type.starts_with(kind))
 }
 
-fn register(account: &mut Account, head: &Parts, body: &str) -> Response<Body> {
-    let wanted: Value = serde_json::from_str(body).unwrap_or_default();
-    let redirects = wanted["redirect_uris"].as_array().map(Vec::as_slice).unwrap_or_default();
+fn register(account: &mut AuthState, head: &Parts, body: &str) -> Response<Body> {
+    let metadata: Value = serde_json::from_str(body).unwrap_or_default();
+    let redirects = metadata["redirect_uris"].as_array().map(Vec::as_slice).unwrap_or_default();
     let redirect = redirects.first().and_then(Value::as_str).unwrap_or_default();
-    let grants =
-        |grant: &str| wanted["grant_types"].as_array().is_some_and(|all| all.iter().any(|one| one == grant));
-    let is_right = is_of_kind(head, "application/json")
+    let grants = |grant: &str| {
+        metadata["grant_types"].as_array().is_some_and(|all| all.iter().any(|one| one == grant))
+    };
+    let is_valid = has_content_type(head, "application/json")
         && redirects.len() == 1
         && redirect.starts_with("http://127.0.0.1:")
-        && wanted["application_type"] == "native"
-        && wanted["token_endpoint_auth_method"] == "none"
-        && wanted["response_types"] == json!(["code"])
+        && metadata["application_type"] == "native"
+        && metadata["token_endpoint_auth_method"] == "none"
+        && metadata["response_types"] == json!(["code"])
         && grants("authorization_code")
         && grants("refresh_token");
-    if !is_right {
-        account.refuse(format!("register: {body}"));
-        return written(StatusCode::BAD_REQUEST, &[], &json!({ "error": "invalid_client_metadata" }));
+    if !is_valid {
+        account.record_refusal(format!("register: {body}"));
+        return json_response(StatusCode::BAD_REQUEST, &[], &json!({ "error": "invalid_client_metadata" }));
     }
-    account.number += 1;
-    let client = format!("client-{}", account.number);
+    account.counter += 1;
+    let client = format!("client-{}", account.counter);
     account.clients.insert(client.clone(), redirect.to_owned());
-    let mut document = wanted;
+    let mut document = metadata;
     document["client_id"] = json!(client);
-    written(StatusCode::CREATED, &[], &document)
+    json_response(StatusCode::CREATED, &[], &document)
 }
 
-fn authorize(account: &mut Account, query: &str) -> Response<Body> {
-    let asked: BTreeMap<String, String> = pairs(query).into_iter().collect();
-    let asks = |name: &str| asked.get(name).map(String::as_str).unwrap_or_default();
-    let redirect = account.clients.get(asks("client_id")).cloned().unwrap_or_default();
-    if redirect.is_empty() || asks("redirect_uri") != redirect {
-        account.refuse(format!("authorize: client or redirect address: {query}"));
-        return written(StatusCode::BAD_REQUEST, &[], &Value::Null);
+fn authorize(account: &mut AuthState, query: &str) -> Response<Body> {
+    let parameters: BTreeMap<String, String> = parse_form(query).into_iter().collect();
+    let parameter = |name: &str| parameters.get(name).map(String::as_str).unwrap_or_default();
+    let redirect = account.clients.get(parameter("client_id")).cloned().unwrap_or_default();
+    if redirect.is_empty() || parameter("redirect_uri") != redirect {
+        account.record_refusal(format!("authorize: client or redirect address: {query}"));
+        return json_response(StatusCode::BAD_REQUEST, &[], &Value::Null);
     }
-    let is_right = asks("response_type") == "code"
-        && asks("code_challenge_method") == "S256"
-        && asks("code_challenge").len() == 43
-        && asks("resource") == account.resource
-        && asks("scope") == SCOPE
-        && asks("state").len() >= 22;
+    let is_valid = parameter("response_type") == "code"
+        && parameter("code_challenge_method") == "S256"
+        && parameter("code_challenge").len() == 43
+        && parameter("resource") == account.resource
+        && parameter("scope") == SCOPE
+        && parameter("state").len() >= 22;
     let issuer = account.issuer();
     let consent = account.consent;
-    let mut response = vec![("state", asks("state").to_owned()), ("iss", issuer)];
-    if !is_right {
-        account.refuse(format!("authorize: {query}"));
+    let mut response = vec![("state", parameter("state").to_owned()), ("iss", issuer)];
+    if !is_valid {
+        account.record_refusal(format!("authorize: {query}"));
         response.push(("error", "invalid_request".to_owned()));
     } else if consent == Consent::Deny {
         response.push(("error", "access_denied".to_owned()));
     } else {
-        let code = account.next("code");
-        let made = Code {
-            client: asks("client_id").to_owned(),
+        let code = account.next_secret("code");
+        let issued = IssuedCode {
+            client: parameter("client_id").to_owned(),
             redirect: redirect.clone(),
-            challenge: asks("code_challenge").to_owned(),
+            challenge: parameter("code_challenge").to_owned(),
         };
-        account.codes.insert(code.clone(), made);
+        account.codes.insert(code.clone(), issued);
         response.push(("code", code));
     }
     match consent {
@@ -383,19 +388,19 @@ fn authorize(account: &mut Account, query: &str) -> Response<Body> {
         .iter()
         .map(|(name, value)| format!("{name}={}", value.replace(':', "%3A").replace('/', "%2F")))
         .collect();
-    written(StatusCode::FOUND, &[(LOCATION, format!("{redirect}?{}", query.join("&")))], &Value::Null)
+    json_response(StatusCode::FOUND, &[(LOCATION, format!("{redirect}?{}", query.join("&")))], &Value::Null)
 }
 
-fn token(account: &mut Account, head: &Parts, body: &str) -> Response<Body> {
-    let form: BTreeMap<String, String> = pairs(body).into_iter().collect();
+fn token(account: &mut AuthState, head: &Parts, body: &str) -> Response<Body> {
+    let form: BTreeMap<String, String> = parse_form(body).into_iter().collect();
     account.token_requests.push(form.clone());
     let no_store = [(CACHE_CONTROL, "no-store".to_owned())];
-    match client_of(account, head, &form) {
+    match redeem_grant(account, head, &form) {
         Ok(client) => {
-            let access = account.next("access");
-            let refresh = account.next("refresh");
-            account.access.push(access.clone());
-            account.refresh.insert(refresh.clone(), client);
+            let access = account.next_secret("access");
+            let refresh = account.next_secret("refresh");
+            account.access_tokens.push(access.clone());
+            account.refresh_tokens.insert(refresh.clone(), client);
             let document = json!({
                 "access_token": access,
                 "token_type": "Bearer",
@@ -403,25 +408,27 @@ fn token(account: &mut Account, head: &Parts, body: &str) -> Response<Body> {
                 "refresh_token": refresh,
                 "scope": SCOPE,
             });
-            written(StatusCode::OK, &no_store, &document)
+            json_response(StatusCode::OK, &no_store, &document)
         }
         Err(error) => {
-            account.refuse(format!("token: {error}"));
+            account.record_refusal(format!("token: {error}"));
             let document = json!({ "error": error, "error_description": "The request was refused." });
-            written(StatusCode::BAD_REQUEST, &no_store, &document)
+            json_response(StatusCode::BAD_REQUEST, &no_store, &document)
         }
     }
 }
 
 /// Redeems the code or the refresh token of a token request, and returns the client that it was
 /// issued for.
-fn client_of(
-    account: &mut Account,
+fn redeem_grant(
+    account: &mut AuthState,
     head: &Parts,
     form: &BTreeMap<String, String>,
 ) -> Result<String, &'static str> {
     let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
-    if !is_of_kind(head, "application/x-www-form-urlencoded") || head.headers.contains_key(AUTHORIZATION) {
+    if !has_content_type(head, "application/x-www-form-urlencoded")
+        || head.headers.contains_key(AUTHORIZATION)
+    {
         return Err("invalid_request");
     }
     if field("resource") != account.resource {
@@ -432,21 +439,21 @@ fn client_of(
         "authorization_code" => {
             // A code is used up by its first request, valid or not.
             let code = account.codes.remove(field("code")).ok_or("invalid_grant")?;
-            let is_good = code.client == client
+            let is_valid = code.client == client
                 && code.redirect == field("redirect_uri")
                 && code.challenge == base64_url(&Sha256::digest(field("code_verifier")));
-            if is_good { Ok(client) } else { Err("invalid_grant") }
+            if is_valid { Ok(client) } else { Err("invalid_grant") }
         }
         "refresh_token" => {
             let old = field("refresh_token").to_owned();
-            if account.refresh.get(&old) != Some(&client) {
-                if account.used.contains(&old) {
-                    account.withdraw();
+            if account.refresh_tokens.get(&old) != Some(&client) {
+                if account.used_refresh_tokens.contains(&old) {
+                    account.revoke_all();
                 }
                 return Err("invalid_grant");
             }
-            account.refresh.remove(&old);
-            account.used.push(old);
+            account.refresh_tokens.remove(&old);
+            account.used_refresh_tokens.push(old);
             Ok(client)
         }
         _ => Err("unsupported_grant_type"),

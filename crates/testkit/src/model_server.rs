@@ -14,18 +14,18 @@
 
 mod betas;
 mod binding;
-mod book;
 mod cache;
 pub mod catalog;
-mod door;
 mod echo;
 mod events;
 mod foreign;
+mod http;
 mod models_api;
 mod prompt;
 mod reply;
 mod rules;
 mod search;
+mod state;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,13 +35,16 @@ use domain::conversation::Usage;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub use crate::play::{Act, BadScript, FORMAT, Fault, Found, Gate, Page, Piece, Refused, parse};
+pub use crate::scripted_replies::{
+    ErrorReply, Gate, ReplyFault, ReplyPiece, SCRIPT_FORMAT, ScriptError, ScriptedReply, SearchOutcome,
+    WebPage, parse,
+};
 pub use binding::Account;
-pub use book::{Logged, Received};
 pub use catalog::{GENERIC, Lifecycle, ModelSpec};
+pub use state::{MessagesRequest, RequestLogEntry};
 
-use crate::play::house::House;
-use book::Book;
+use crate::scripted_replies::http_server::HttpServer;
+use state::ModelServerState;
 
 /// Returns the elapsed time that the cache uses.
 pub type Elapsed = Arc<dyn Fn() -> Duration + Send + Sync>;
@@ -65,7 +68,7 @@ pub struct Options {
     /// The clock of the cache.
     pub elapsed: Elapsed,
     /// The minimum number of tokens that are cached.
-    pub least_cached: u64,
+    pub min_cached_tokens: u64,
     pub host: Host,
     /// The account of the requests; a new one by default.
     pub account: Account,
@@ -78,7 +81,7 @@ pub struct Options {
 impl Options {
     /// Declares the model `id` with the rules of `spec`.
     #[must_use]
-    pub fn model(mut self, id: &str, spec: ModelSpec) -> Self {
+    pub fn with_model(mut self, id: &str, spec: ModelSpec) -> Self {
         self.models.push((id.to_owned(), spec));
         self
     }
@@ -91,7 +94,7 @@ impl Default for Options {
             port: 0,
             key: None,
             elapsed: Arc::new(move || started.elapsed()),
-            least_cached: 0,
+            min_cached_tokens: 0,
             host: Host::default(),
             account: Account { id: "org1".to_owned(), is_new: true },
             models: Vec::new(),
@@ -102,8 +105,8 @@ impl Default for Options {
 
 /// A running server. Dropping it ends all open streams and closes the port.
 pub struct ModelServer {
-    house: House,
-    book: Arc<Mutex<Book>>,
+    http: HttpServer,
+    state: Arc<Mutex<ModelServerState>>,
 }
 
 impl ModelServer {
@@ -117,76 +120,77 @@ impl ModelServer {
         let port = options.port;
         let stop = CancellationToken::new();
         let record = options.record.as_ref().map(std::fs::File::create).transpose()?;
-        let book = Arc::new(Mutex::new(Book::new(options, record)));
-        let routes = door::routes(Arc::clone(&book), stop.clone());
-        Ok(Self { house: House::open(port, routes, stop).await?, book })
+        let state = Arc::new(Mutex::new(ModelServerState::new(options, record)));
+        let routes = http::routes(Arc::clone(&state), stop.clone());
+        Ok(Self { http: HttpServer::start(port, routes, stop).await?, state })
     }
 
     /// Returns the base address for a client.
     pub fn url(&self) -> String {
-        self.house.url()
+        self.http.url()
     }
 
     /// Appends `replies` to the script; each request uses one.
-    pub fn script(&self, acts: impl IntoIterator<Item = Act>) {
-        self.book().programme.script.extend(acts);
+    pub fn script(&self, replies: impl IntoIterator<Item = ScriptedReply>) {
+        self.state().replies.scripted.extend(replies);
     }
 
     /// Lets `answer` choose the reply for every request that the script does not cover.
-    pub fn answering(&self, answer: impl FnMut(&Value) -> Act + Send + 'static) {
-        self.book().programme.answer = Some(Box::new(answer));
+    pub fn answering(&self, answer: impl FnMut(&Value) -> ScriptedReply + Send + 'static) {
+        self.state().replies.fallback = Some(Box::new(answer));
     }
 
     /// Returns every request, oldest first, including refused ones.
-    pub fn requests(&self) -> Vec<Received> {
-        self.book().received.clone()
+    pub fn requests(&self) -> Vec<MessagesRequest> {
+        self.state().received.clone()
     }
 
     /// Returns every request of any endpoint with its status, oldest first.
-    pub fn log(&self) -> Vec<Logged> {
-        self.book().log.clone()
+    pub fn log(&self) -> Vec<RequestLogEntry> {
+        self.state().log.clone()
     }
 
     /// Returns the requests that a rule of the vendor refused, without refusals by the script.
-    pub fn refused(&self) -> Vec<Logged> {
-        self.log().into_iter().filter(Logged::is_refused).collect()
+    pub fn refused_requests(&self) -> Vec<RequestLogEntry> {
+        self.log().into_iter().filter(RequestLogEntry::is_refused).collect()
     }
 
     /// Changes the rules of the model `id` by applying `change` to the current ones.
     pub fn change_model(&self, id: &str, change: impl FnOnce(&mut ModelSpec)) {
-        let mut book = self.book();
-        let declared = book.models.iter().position(|(name, _)| name == id).map(|at| book.models.remove(at).1);
+        let mut state = self.state();
+        let declared =
+            state.models.iter().position(|(name, _)| name == id).map(|at| state.models.remove(at).1);
         let mut spec = declared.or_else(|| catalog::find(id).copied()).unwrap_or(GENERIC);
         change(&mut spec);
-        book.models.push((id.to_owned(), spec));
+        state.models.push((id.to_owned(), spec));
     }
 
     /// Retires the model `id`: requests to it get a 404, its record remains.
-    pub fn retire(&self, id: &str) {
+    pub fn retire_model(&self, id: &str) {
         self.change_model(id, |model| model.lifecycle = Lifecycle::Retired);
     }
 
     /// Removes the key's access to the model `id`: it then behaves like an unknown model.
     pub fn deny_access(&self, id: &str) {
-        self.book().denied.push(id.to_owned());
+        self.state().denied.push(id.to_owned());
     }
 
     /// Switches to another account, as after a change of the key.
     pub fn change_account(&self, account: Account) {
-        self.book().account = account;
+        self.state().account = account;
     }
 
     /// Returns the usage charged for every accepted request, oldest first.
     pub fn usage(&self) -> Vec<Usage> {
-        self.book().usage.clone()
+        self.state().usage.clone()
     }
 
     /// Closes the port and waits until all connections have ended.
     pub async fn stop(self) {
-        self.house.close().await;
+        self.http.stop_and_wait().await;
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ModelServerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

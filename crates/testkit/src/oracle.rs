@@ -4,55 +4,55 @@
 //! the other. It reads a copy of the database, and requires that the program is not running.
 
 mod approvals;
-mod aside;
 mod files;
-mod ledger;
-mod people;
-mod planned;
+mod messages;
+mod observations;
 mod runs;
-mod seen;
+mod schedule;
+mod snapshot;
 mod tree;
+mod updates;
 
 use std::path::Path;
 
-pub use ledger::Ledger;
-use seen::Seen;
+pub use observations::Observations;
+use snapshot::DataSnapshot;
 
 /// A rule: returns a description of every violation.
-type Rule = fn(&Seen) -> Vec<String>;
+type OracleRule = fn(&DataSnapshot) -> Vec<String>;
 
-const RULES: [Rule; 25] = [
-    tree::parents_are_there_and_smaller,
+const RULES: [OracleRule; 25] = [
+    tree::parents_exist_and_have_smaller_ids,
     tree::heads_point_to_entries,
     tree::calls_are_answered,
     tree::calls_are_decided_once,
     approvals::approvals_are_answered_once,
-    approvals::what_ran_was_allowed,
+    approvals::executed_calls_were_allowed,
     approvals::grants_are_used_once,
-    people::messages_are_said_once,
-    people::messages_keep_their_order,
-    people::turns_are_whole,
-    aside::reports_are_read_once,
-    aside::the_file_tells_what_waits,
-    aside::the_fork_is_there,
-    runs::runs_go_on_somewhere,
-    runs::what_was_sent_is_there,
-    runs::the_file_knows_the_runs,
-    planned::times_are_whole,
-    planned::times_are_kept_once,
-    planned::jobs_are_done_one_at_a_time,
-    planned::runs_of_a_job_follow_each_other,
-    planned::what_was_charged_was_shown,
-    files::main_is_who_the_file_says,
-    files::the_history_is_whole,
-    files::nothing_is_left_over,
-    files::only_the_owner_reads,
+    messages::messages_are_delivered_once,
+    messages::messages_keep_their_order,
+    messages::turns_are_consistent,
+    updates::updates_are_read_once,
+    updates::updates_file_matches_pending_updates,
+    updates::open_fork_has_a_branch,
+    runs::active_runs_have_a_branch_and_turn,
+    runs::sent_entries_exist,
+    runs::origins_file_is_complete,
+    schedule::occurrences_are_consistent,
+    schedule::occurrences_do_not_overlap,
+    schedule::jobs_run_one_at_a_time,
+    schedule::runs_of_a_job_do_not_overlap,
+    schedule::charges_match_sent_entries,
+    files::sessions_file_names_main,
+    files::session_history_is_complete,
+    files::no_temporary_files_remain,
+    files::files_are_private,
 ];
 
 /// Returns all violations in the data directory `root`, whose program is not running.
-pub fn examine(root: &Path) -> Vec<String> {
-    match Seen::read(root) {
-        Ok(seen) => RULES.iter().flat_map(|rule| rule(&seen)).collect(),
+pub fn find_violations(root: &Path) -> Vec<String> {
+    match DataSnapshot::read(root) {
+        Ok(snapshot) => RULES.iter().flat_map(|rule| rule(&snapshot)).collect(),
         Err(error) => vec![format!("the directory cannot be read: {error:#}")],
     }
 }

@@ -1,14 +1,14 @@
 //! The tool that schedules the next check of a reminder chain.
 
-use domain::assistant::{Progress, Request};
-use domain::tool::{Class, ToolSpec};
+use domain::assistant::{Request, TurnRequest};
+use domain::context_tool::ContextTool;
+use domain::tool::{ToolClass, ToolSpec};
 use domain::turn::TurnId;
-use domain::wish::Wish;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 use std::borrow::Cow;
 
-use crate::{Tool, Wanted, Work, minutes, parsed};
+use crate::{ParsedRequest, Tool, ToolHandler, parse_input, parse_minutes};
 
 pub const FOLLOW_UP: Tool = Tool {
     spec: ToolSpec {
@@ -17,9 +17,9 @@ pub const FOLLOW_UP: Tool = Tool {
             "In a chain reminder: schedules the next check of the same chain. Not calling it ends the chain.",
         ),
         schema: r#"{"type":"object","required":["minutes_from_now"],"properties":{"minutes_from_now":{"type":"integer"}}}"#,
-        class: Class::Own,
+        class: ToolClass::Own,
     },
-    work: Work::Asks(follow_up),
+    handler: ToolHandler::Request(follow_up),
 };
 
 #[derive(Deserialize)]
@@ -27,7 +27,13 @@ struct FollowUp {
     minutes_from_now: Number,
 }
 
-fn follow_up(turn: TurnId, input: Value) -> Wanted {
-    let FollowUp { minutes_from_now } = parsed(input)?;
-    Ok(Request::Turn(turn, Progress::Wishes(Wish::FollowUp(minutes("minutes_from_now", &minutes_from_now)?))))
+fn follow_up(turn: TurnId, input: Value) -> ParsedRequest {
+    let FollowUp { minutes_from_now } = parse_input(input)?;
+    Ok(Request::Turn(
+        turn,
+        TurnRequest::UseContextTool(ContextTool::FollowUp(parse_minutes(
+            "minutes_from_now",
+            &minutes_from_now,
+        )?)),
+    ))
 }

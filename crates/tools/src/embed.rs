@@ -1,16 +1,16 @@
 //! The tool that shows an embed.
 
-use domain::assistant::{Progress, Request};
-use domain::embed::{Action, Button, Colour, Embed, Field, Footer, Stands, Style};
-use domain::tool::{Class, ToolSpec};
+use domain::assistant::{Request, TurnRequest};
+use domain::context_tool::ContextTool;
+use domain::embed::{Button, ButtonAction, ButtonStyle, Colour, Embed, Field, FieldLayout, Footer};
+use domain::tool::{ToolClass, ToolSpec};
 use domain::turn::TurnId;
-use domain::wish::Wish;
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-use crate::ping::Critical;
-use crate::{Tool, Wanted, Work, parsed};
+use crate::ping::CriticalFlag;
+use crate::{ParsedRequest, Tool, ToolHandler, parse_input};
 
 pub const EMBED: Tool = Tool {
     spec: ToolSpec {
@@ -31,9 +31,9 @@ pub const EMBED: Tool = Tool {
             r#""action":{"type":"string","description":"task_done:<task_id>, task_del:<task_id>, event_del:<event_id>, agent:<prompt> or dismiss"}}}},"#,
             r#""critical":{"type":"boolean"}}}"#,
         ),
-        class: Class::Own,
+        class: ToolClass::Own,
     },
-    work: Work::Asks(embed),
+    handler: ToolHandler::Request(embed),
 };
 
 #[derive(Deserialize)]
@@ -48,7 +48,7 @@ struct EmbedInput {
     #[serde(default)]
     buttons: Vec<ButtonInput>,
     #[serde(default)]
-    critical: Critical,
+    critical: CriticalFlag,
 }
 
 #[derive(Deserialize)]
@@ -66,27 +66,27 @@ struct ButtonInput {
     action: String,
 }
 
-fn embed(turn: TurnId, input: Value) -> Wanted {
-    let EmbedInput { title, description, color, fields, buttons, critical } = parsed(input)?;
+fn embed(turn: TurnId, input: Value) -> ParsedRequest {
+    let EmbedInput { title, description, color, fields, buttons, critical } = parse_input(input)?;
     let embed = Embed {
         title,
         description,
-        colour: Colour::read(&color),
+        colour: Colour::from_name(&color),
         fields: fields.into_iter().map(field).collect(),
         buttons: buttons.into_iter().map(button).collect(),
         footer: Footer::None,
     };
-    Ok(Request::Turn(turn, Progress::Wishes(Wish::Show(embed, critical.into()))))
+    Ok(Request::Turn(turn, TurnRequest::UseContextTool(ContextTool::Show(embed, critical.into()))))
 }
 
 fn field(FieldInput { name, value, inline }: FieldInput) -> Field {
-    let stands = match inline {
-        Some(false) => Stands::Alone,
-        Some(true) | None => Stands::Beside,
+    let layout = match inline {
+        Some(false) => FieldLayout::FullLine,
+        Some(true) | None => FieldLayout::Inline,
     };
-    Field { name, value, stands }
+    Field { name, value, layout }
 }
 
 fn button(ButtonInput { label, style, action }: ButtonInput) -> Button {
-    Button { label, style: Style::read(&style), action: Action::read(&action) }
+    Button { label, style: ButtonStyle::from_name(&style), action: ButtonAction::parse(&action) }
 }

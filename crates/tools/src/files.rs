@@ -4,10 +4,10 @@
 //! descriptors (`root`), never through a link, so no part of it can be swapped meanwhile. Files of
 //! the program itself are closed twice: by name and by identity on disk.
 
+mod data_path;
 mod edit;
 mod glob;
 mod grep;
-mod place;
 mod read;
 mod root;
 mod tree;
@@ -22,61 +22,65 @@ pub(crate) use grep::GREP;
 pub(crate) use read::READ;
 pub(crate) use write::WRITE;
 
-use crate::{Done, Workshop};
-pub use place::Folders;
-use place::Inside;
-pub(crate) use place::is_closed;
-use root::Root;
+use crate::{ToolEnv, ToolFuture};
+pub use data_path::BaseDirs;
+use data_path::DataPath;
+pub(crate) use data_path::is_closed;
+use root::DataRoot;
 
 /// Versions the written files. Its methods must return at once and cannot fail.
-pub trait Keeper: Send + Sync {
+pub trait FileHistory: Send + Sync {
     /// Records that `path` was written; `message` names the change.
-    fn written(&self, path: &Path, message: String);
+    fn record_write(&self, path: &Path, message: String);
 
     /// Notes that the user permits `after` to be written to the file `path` of the data directory,
     /// replacing `before` or prepended by it. The write follows.
-    fn let_through(&self, shown: &str, before: Option<&str>, after: &str);
+    fn permit_write(&self, path: &str, before: Option<&str>, after: &str);
 }
 
 /// The files of a data directory.
 pub struct Files {
-    folders: Folders,
-    root: Root,
+    folders: BaseDirs,
+    root: DataRoot,
     /// Top-level folders whose files have no history.
-    fleeting: Vec<String>,
-    keeper: Arc<dyn Keeper>,
+    unversioned: Vec<String>,
+    history: Arc<dyn FileHistory>,
 }
 
 impl Files {
     /// Opens the files beneath `folders.data`. Files in the top-level folders `unversioned` have no
     /// history.
-    pub fn open(folders: Folders, fleeting: Vec<String>, keeper: Arc<dyn Keeper>) -> std::io::Result<Self> {
-        let root = Root::open(&folders.data)?;
-        Ok(Self { folders: folders.resolved(), root, fleeting, keeper })
+    pub fn open(
+        folders: BaseDirs,
+        unversioned: Vec<String>,
+        history: Arc<dyn FileHistory>,
+    ) -> std::io::Result<Self> {
+        let root = DataRoot::open(&folders.data)?;
+        Ok(Self { folders: folders.canonicalized(), root, unversioned, history })
     }
 
     /// Parses `text` as a path in the data directory.
-    fn place(&self, text: &str) -> Result<Inside, String> {
-        Inside::read(text, &self.folders)
+    fn parse_path(&self, text: &str) -> Result<DataPath, String> {
+        DataPath::parse(text, &self.folders)
     }
 
     /// DD-14, DD-15: records a written note in the history.
-    fn keep(&self, inside: &Inside, verb: &str) {
-        let top = inside.parts().first();
-        let fleeting = top.is_some_and(|top| self.fleeting.contains(top));
-        if !fleeting && inside.shown().ends_with(".md") {
-            let path: PathBuf = self.folders.data.join(inside.shown());
-            self.keeper.written(&path, format!("auto: {verb} {}", inside.shown()));
+    fn record_write(&self, path: &DataPath, verb: &str) {
+        let top = path.parts().first();
+        let fleeting = top.is_some_and(|top| self.unversioned.contains(top));
+        if !fleeting && path.display().ends_with(".md") {
+            let path: PathBuf = self.folders.data.join(path.display());
+            self.history.record_write(&path, format!("auto: {verb} {}", path.display()));
         }
     }
 }
 
 /// Runs `work` on the blocking pool, for the tool `name`.
-fn aside<'a>(
-    workshop: &'a Workshop,
+fn run_blocking<'a>(
+    workshop: &'a ToolEnv,
     name: &'static str,
     work: impl FnOnce(&Files) -> Result<String, String> + Send + 'static,
-) -> Done<'a> {
+) -> ToolFuture<'a> {
     Box::pin(async move {
         let files = Arc::clone(workshop.files.get(name)?);
         let done = tokio::task::spawn_blocking(move || work(&files)).await;

@@ -1,14 +1,16 @@
 //! The tools that start an interactive fork and end it in one of three ways.
 
-use domain::assistant::{Progress, Request};
-use domain::tool::{Class, ToolSpec};
+use domain::assistant::{Request, TurnRequest};
+use domain::context_tool::{ContextTool, ForkOptions};
+use domain::tool::{ToolClass, ToolSpec};
 use domain::turn::TurnId;
-use domain::wish::{Asked, Wish};
 use serde::Deserialize;
 use serde_json::{Number, Value};
 use std::borrow::Cow;
 
-use crate::{NOTHING, Tool, Wanted, Work, minutes, parsed, words};
+use crate::{
+    EMPTY_OBJECT_SCHEMA, ParsedRequest, Tool, ToolHandler, parse_input, parse_minutes, require_text,
+};
 
 pub const ENTER: Tool = Tool {
     spec: ToolSpec {
@@ -18,9 +20,9 @@ pub const ENTER: Tool = Tool {
             there stays out of main. `idle_timeout` is in minutes; 10 if left out.",
         ),
         schema: r#"{"type":"object","properties":{"topic":{"type":"string"},"idle_timeout":{"type":"integer"}}}"#,
-        class: Class::Own,
+        class: ToolClass::Own,
     },
-    work: Work::Asks(enter),
+    handler: ToolHandler::Request(enter),
 };
 
 /// Leaves a summary for main; this also ends an interactive fork.
@@ -32,9 +34,9 @@ pub const REPORT: Tool = Tool {
             discarded after your response; a background run goes on.",
         ),
         schema: r#"{"type":"object","required":["message"],"properties":{"message":{"type":"string"}}}"#,
-        class: Class::Own,
+        class: ToolClass::Own,
     },
-    work: Work::Asks(report),
+    handler: ToolHandler::Request(report),
 };
 
 /// Promotes the fork to main.
@@ -44,10 +46,12 @@ pub const SAVE: Tool = Tool {
         description: Cow::Borrowed(
             "In an interactive fork: makes all of it the main conversation after your response. Rarely right.",
         ),
-        schema: NOTHING,
-        class: Class::Own,
+        schema: EMPTY_OBJECT_SCHEMA,
+        class: ToolClass::Own,
     },
-    work: Work::Asks(|turn, _| Ok(Request::Turn(turn, Progress::Wishes(Wish::Save)))),
+    handler: ToolHandler::Request(|turn, _| {
+        Ok(Request::Turn(turn, TurnRequest::UseContextTool(ContextTool::Save)))
+    }),
 };
 
 /// Discards the fork.
@@ -57,31 +61,39 @@ pub const EXIT: Tool = Tool {
         description: Cow::Borrowed(
             "In an interactive fork: discards it after your response, when nothing is worth keeping.",
         ),
-        schema: NOTHING,
-        class: Class::Own,
+        schema: EMPTY_OBJECT_SCHEMA,
+        class: ToolClass::Own,
     },
-    work: Work::Asks(|turn, _| Ok(Request::Turn(turn, Progress::Wishes(Wish::ExitFork)))),
+    handler: ToolHandler::Request(|turn, _| {
+        Ok(Request::Turn(turn, TurnRequest::UseContextTool(ContextTool::ExitFork)))
+    }),
 };
 
 #[derive(Deserialize)]
-struct Enter {
+struct EnterInput {
     topic: Option<String>,
     idle_timeout: Option<Number>,
 }
 
-fn enter(turn: TurnId, input: Value) -> Wanted {
-    let Enter { topic, idle_timeout } = parsed(input)?;
+fn enter(turn: TurnId, input: Value) -> ParsedRequest {
+    let EnterInput { topic, idle_timeout } = parse_input(input)?;
     let topic = topic.map(|topic| topic.trim().to_owned()).filter(|topic| !topic.is_empty());
-    let idle_minutes = idle_timeout.map(|time| minutes("idle_timeout", &time)).transpose()?;
-    Ok(Request::Turn(turn, Progress::Wishes(Wish::EnterFork(Asked { topic, idle_minutes }))))
+    let idle_minutes = idle_timeout.map(|time| parse_minutes("idle_timeout", &time)).transpose()?;
+    Ok(Request::Turn(
+        turn,
+        TurnRequest::UseContextTool(ContextTool::EnterFork(ForkOptions { topic, idle_minutes })),
+    ))
 }
 
 #[derive(Deserialize)]
-struct Report {
+struct ReportInput {
     message: String,
 }
 
-fn report(turn: TurnId, input: Value) -> Wanted {
-    let Report { message } = parsed(input)?;
-    Ok(Request::Turn(turn, Progress::Wishes(Wish::Report(words("message", message)?))))
+fn report(turn: TurnId, input: Value) -> ParsedRequest {
+    let ReportInput { message } = parse_input(input)?;
+    Ok(Request::Turn(
+        turn,
+        TurnRequest::UseContextTool(ContextTool::Report(require_text("message", message)?)),
+    ))
 }

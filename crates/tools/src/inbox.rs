@@ -1,13 +1,13 @@
 //! The inbox tools: add, list and remove.
 
-use domain::assistant::{Question, Request, Shelf};
-use domain::inbox::KeptId;
-use domain::tool::{Class, ToolSpec};
+use domain::assistant::{InboxCommand, Query, Request};
+use domain::inbox::InboxItemId;
+use domain::tool::{ToolClass, ToolSpec};
 use serde::Deserialize;
 use serde_json::Number;
 use std::borrow::Cow;
 
-use crate::{Tool, Work, parsed};
+use crate::{Tool, ToolHandler, parse_input};
 
 pub const ADD: Tool = Tool {
     spec: ToolSpec {
@@ -16,9 +16,11 @@ pub const ADD: Tool = Tool {
             "Keeps something the human wants remembered, in their own words, until it is dealt with.",
         ),
         schema: r#"{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}"#,
-        class: Class::Notes,
+        class: ToolClass::Notes,
     },
-    work: Work::Asks(|_, input| parsed(input).map(|Add { text }| Request::Inbox(Shelf::Keep(text)))),
+    handler: ToolHandler::Request(|_, input| {
+        parse_input(input).map(|AddInput { text }| Request::Inbox(InboxCommand::Keep(text)))
+    }),
 };
 
 pub const LIST: Tool = Tool {
@@ -26,9 +28,9 @@ pub const LIST: Tool = Tool {
         name: "inbox_list",
         description: Cow::Borrowed("Lists what is in the inbox, oldest first."),
         schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
-        class: Class::Own,
+        class: ToolClass::Own,
     },
-    work: Work::Asks(|_, _| Ok(Request::Tell(Question::Inbox))),
+    handler: ToolHandler::Request(|_, _| Ok(Request::Query(Query::Inbox))),
 };
 
 pub const REMOVE: Tool = Tool {
@@ -39,26 +41,29 @@ pub const REMOVE: Tool = Tool {
                       first.",
         ),
         schema: r#"{"type":"object","properties":{"number":{"type":"integer","minimum":1}},"required":["number"],"additionalProperties":false}"#,
-        class: Class::Acts,
+        class: ToolClass::Acts,
     },
-    work: Work::Asks(|_, input| {
-        parsed(input)
-            .and_then(|Remove { number }| number_of(&number).map(|id| Request::Inbox(Shelf::Remove(id))))
+    handler: ToolHandler::Request(|_, input| {
+        parse_input(input).and_then(|RemoveInput { number }| {
+            parse_id(&number).map(|id| Request::Inbox(InboxCommand::Remove(id)))
+        })
     }),
 };
 
 /// Parses the number of an inbox item. `3.0` is accepted as 3.
-fn number_of(number: &Number) -> Result<KeptId, String> {
+fn parse_id(number: &Number) -> Result<InboxItemId, String> {
     let whole = number.as_u64().or_else(|| number.as_f64().map(|number| number as u64));
-    whole.map(KeptId).ok_or_else(|| format!("`number` must be a number in `inbox_list`, and is {number}."))
+    whole
+        .map(InboxItemId)
+        .ok_or_else(|| format!("`number` must be a number in `inbox_list`, and is {number}."))
 }
 
 #[derive(Deserialize)]
-struct Remove {
+struct RemoveInput {
     number: Number,
 }
 
 #[derive(Deserialize)]
-struct Add {
+struct AddInput {
     text: String,
 }

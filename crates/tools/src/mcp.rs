@@ -4,12 +4,12 @@
 //! Each server has its own task (`actor`), so a server that hangs, floods, dies or sends garbage
 //! affects nothing else. Texts of a server come from outside: they are bounded and never obeyed.
 
+mod actor;
 mod client;
+mod config;
 mod content;
-mod file;
 pub mod fuzz;
 mod http;
-mod keeper;
 mod oauth;
 mod offer;
 mod protocol;
@@ -24,41 +24,41 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::tool::ServerKind;
+use domain::tool::ServerToolKind;
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-pub use file::{Named, OauthClient, Server, read};
+pub use config::{OauthClient, ServerConfig, ServerEndpoint, parse_config};
 pub use oauth::{SignIn, TokenStore};
-pub use offer::Offer;
+pub use offer::ToolOffer;
 pub use protocol::{
     HANDSHAKE_VERSIONS, META_CAPABILITIES, META_SERVER, META_VERSION, METHOD_NOT_FOUND, MODERN_VERSION,
     UNSUPPORTED_VERSION,
 };
 
-use keeper::{Keeper, Wish};
+use actor::{ServerActor, ServerRequest};
 pub(crate) use tool::MCP;
-pub use wire::oauth::Pasted;
+pub use wire::oauth::PasteOutcome;
 
 /// The timeout for an answer of a server.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum number of queued requests per server.
-const WAITING: usize = 16;
+const MAX_QUEUED_REQUESTS: usize = 16;
 
 /// The tool offers that the user has accepted.
-pub trait Pins: Send + Sync {
+pub trait AcceptedOffers: Send + Sync {
     /// Returns whether the user has accepted the offers of `server` with this fingerprint.
     fn is_accepted<'a>(&'a self, server: &'a str, fingerprint: &'a str) -> BoxFuture<'a, bool>;
 }
 
 /// The environment of server programs.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct ProcessContext {
     /// The command prefix that makes a program end with the daemon; empty where this is not
     /// possible.
-    pub leash: Vec<String>,
+    pub launcher: Vec<String>,
     /// The few variables that every program needs, such as `PATH`. Only those of `mcp.json` are
     /// added.
     pub environment: BTreeMap<String, String>,
@@ -68,76 +68,81 @@ pub struct Surroundings {
 
 /// The current offer of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offered {
+pub struct ServerOffers {
     pub server: String,
     /// The usable tools, or a sentence that says why there are none.
-    pub tools: Result<Vec<Offer>, String>,
+    pub tools: Result<Vec<ToolOffer>, String>,
     /// Problems with tools that are left out.
-    pub complaints: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 /// The configured servers, each with its own task. The tasks end when this is dropped.
 pub struct Servers {
-    doors: BTreeMap<String, mpsc::Sender<Wish>>,
-    _keepers: JoinSet<()>,
+    senders: BTreeMap<String, mpsc::Sender<ServerRequest>>,
+    _actors: JoinSet<()>,
 }
 
 impl Servers {
     /// Spawns a task for each of `servers`. A connection is opened on first use.
     pub fn new(
-        servers: Vec<Named>,
-        around: &Surroundings,
-        pins: &Arc<dyn Pins>,
+        servers: Vec<ServerConfig>,
+        context: &ProcessContext,
+        accepted: &Arc<dyn AcceptedOffers>,
         tokens: &Arc<dyn TokenStore>,
     ) -> Self {
-        let mut doors = BTreeMap::new();
-        let mut keepers = JoinSet::new();
+        let mut senders = BTreeMap::new();
+        let mut actors = JoinSet::new();
         for named in servers {
-            let (door, wishes) = mpsc::channel(WAITING);
-            let keeper = Keeper::new(named.clone(), around.clone(), Arc::clone(pins), Arc::clone(tokens));
-            keepers.spawn(keeper.keep(wishes));
-            doors.insert(named.name, door);
+            let (sender, requests) = mpsc::channel(MAX_QUEUED_REQUESTS);
+            let actor =
+                ServerActor::new(named.clone(), context.clone(), Arc::clone(accepted), Arc::clone(tokens));
+            actors.spawn(actor.run(requests));
+            senders.insert(named.name, sender);
         }
-        Self { doors, _keepers: keepers }
+        Self { senders, _actors: actors }
     }
 
     /// Returns what every server offers now.
-    pub async fn offers(&self) -> Vec<Offered> {
-        join_all(self.doors.iter().map(|(name, door)| async move {
-            let (answer, told) = oneshot::channel();
-            let asked = door.try_send(Wish::List(answer)).is_ok();
-            let silent = || Offered { server: name.clone(), tools: Err(busy(name)), complaints: Vec::new() };
-            if asked { told.await.unwrap_or_else(|_| silent()) } else { silent() }
+    pub async fn offers(&self) -> Vec<ServerOffers> {
+        join_all(self.senders.iter().map(|(name, sender)| async move {
+            let (answer, reply) = oneshot::channel();
+            let asked = sender.try_send(ServerRequest::List(answer)).is_ok();
+            let unavailable =
+                || ServerOffers { server: name.clone(), tools: Err(busy_text(name)), problems: Vec::new() };
+            if asked { reply.await.unwrap_or_else(|_| unavailable()) } else { unavailable() }
         }))
         .await
     }
 
     /// Returns the kind of the tool that the model knows as `name`, if the user has accepted its
     /// current form.
-    pub async fn kind(&self, name: &str) -> Option<ServerKind> {
-        let (server, tool) = split(name)?;
-        let (answer, told) = oneshot::channel();
-        self.doors.get(server)?.try_send(Wish::Kind { tool: tool.to_owned(), answer }).ok()?;
-        told.await.ok()?
+    pub async fn kind(&self, name: &str) -> Option<ServerToolKind> {
+        let (server, tool) = split_name(name)?;
+        let (answer, reply) = oneshot::channel();
+        self.senders.get(server)?.try_send(ServerRequest::Kind { tool: tool.to_owned(), answer }).ok()?;
+        reply.await.ok()?
     }
 
     /// Calls the tool that the model knows as `name`, which is `mcp__<server>__<tool>`, and returns
     /// its text or an error.
     pub async fn call(&self, name: &str, input: Value) -> Result<String, String> {
-        let (server, tool) = split(name).ok_or_else(|| format!("`{name}` is not a tool of a server."))?;
-        let door =
-            self.doors.get(server).ok_or_else(|| format!("No server is called `{server}` in mcp.json."))?;
-        let (answer, told) = oneshot::channel();
-        door.try_send(Wish::Call { tool: tool.to_owned(), input, answer }).map_err(|_| busy(server))?;
-        told.await.unwrap_or_else(|_| Err(busy(server)))
+        let (server, tool) =
+            split_name(name).ok_or_else(|| format!("`{name}` is not a tool of a server."))?;
+        let sender =
+            self.senders.get(server).ok_or_else(|| format!("No server is called `{server}` in mcp.json."))?;
+        let (answer, reply) = oneshot::channel();
+        sender
+            .try_send(ServerRequest::Call { tool: tool.to_owned(), input, answer })
+            .map_err(|_| busy_text(server))?;
+        reply.await.unwrap_or_else(|_| Err(busy_text(server)))
     }
 }
 
 /// Splits `name` into server and tool.
-fn split(name: &str) -> Option<(&str, &str)> {
+fn split_name(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("mcp__")?.split_once("__")
 }
 
-fn busy(server: &str) -> String {
+fn busy_text(server: &str) -> String {
     format!("The server `{server}` is busy or gone. Go on without it.")
 }

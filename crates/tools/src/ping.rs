@@ -1,14 +1,14 @@
 //! The tool that pings the user from a background run.
 
-use domain::assistant::{Progress, Request};
-use domain::tool::{Class, ToolSpec};
+use domain::assistant::{Request, TurnRequest};
+use domain::context_tool::{ContextTool, Urgency};
+use domain::tool::{ToolClass, ToolSpec};
 use domain::turn::TurnId;
-use domain::wish::{Urgency, Wish};
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-use crate::{Tool, Wanted, Work, parsed, words};
+use crate::{ParsedRequest, Tool, ToolHandler, parse_input, require_text};
 
 pub const PING: Tool = Tool {
     spec: ToolSpec {
@@ -18,30 +18,33 @@ pub const PING: Tool = Tool {
             has one. `critical` passes the budget and is for what cannot wait.",
         ),
         schema: r#"{"type":"object","required":["message"],"properties":{"message":{"type":"string"},"critical":{"type":"boolean"}}}"#,
-        class: Class::Own,
+        class: ToolClass::Own,
     },
-    work: Work::Asks(ping),
+    handler: ToolHandler::Request(ping),
 };
 
 /// The model's `critical` flag.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(transparent)]
-pub struct Critical(bool);
+pub struct CriticalFlag(bool);
 
-impl From<Critical> for Urgency {
-    fn from(Critical(critical): Critical) -> Self {
+impl From<CriticalFlag> for Urgency {
+    fn from(CriticalFlag(critical): CriticalFlag) -> Self {
         if critical { Self::Critical } else { Self::Normal }
     }
 }
 
 #[derive(Deserialize)]
-struct Ping {
+struct PingInput {
     message: String,
     #[serde(default)]
-    critical: Critical,
+    critical: CriticalFlag,
 }
 
-fn ping(turn: TurnId, input: Value) -> Wanted {
-    let Ping { message, critical } = parsed(input)?;
-    Ok(Request::Turn(turn, Progress::Wishes(Wish::Ping(words("message", message)?, critical.into()))))
+fn ping(turn: TurnId, input: Value) -> ParsedRequest {
+    let PingInput { message, critical } = parse_input(input)?;
+    Ok(Request::Turn(
+        turn,
+        TurnRequest::UseContextTool(ContextTool::Ping(require_text("message", message)?, critical.into())),
+    ))
 }

@@ -1,11 +1,11 @@
 //! The planner tool, which takes plain text.
 
-use domain::assistant::{Planning, Request};
-use domain::tool::{Class, ToolSpec};
+use domain::assistant::{Request, ScheduleCommand};
+use domain::tool::{ToolClass, ToolSpec};
 use serde::Deserialize;
 use std::borrow::Cow;
 
-use crate::{Tool, Work, parsed, words};
+use crate::{Tool, ToolHandler, parse_input, require_text};
 
 pub const SCHEDULE: Tool = Tool {
     spec: ToolSpec {
@@ -17,15 +17,15 @@ pub const SCHEDULE: Tool = Tool {
                       Repeat the time to the human as it comes back.",
         ),
         schema: r#"{"type":"object","properties":{"words":{"type":"string","minLength":1}},"required":["words"],"additionalProperties":false}"#,
-        class: Class::Plans,
+        class: ToolClass::Plans,
     },
-    work: Work::Asks(|_, input| {
-        let Said { words: said } = parsed(input)?;
-        words("words", said).map(|said| Request::Plan(Planning::Words(said)))
+    handler: ToolHandler::Request(|_, input| {
+        let ScheduleInput { words: said } = parse_input(input)?;
+        require_text("words", said).map(|said| Request::Schedule(ScheduleCommand::PlanText(said)))
     }),
 };
 
 #[derive(Deserialize)]
-struct Said {
+struct ScheduleInput {
     words: String,
 }

@@ -6,85 +6,89 @@
 use serde_json::{Map, Value};
 
 /// The maximum number of reported mistakes.
-const TOLD: usize = 5;
+const MAX_REPORTED: usize = 5;
 /// The maximum number of characters of an unknown property name.
-const NAME_CHARS: usize = 60;
+const MAX_NAME_CHARS: usize = 60;
 
 /// Parses `input` as JSON that fits `schema`, or returns what is wrong and what would be right.
-pub fn read(schema: &str, input: &str) -> Result<Value, String> {
+pub fn parse(schema: &str, input: &str) -> Result<Value, String> {
     let input: Value = serde_json::from_str(input)
         .map_err(|error| format!("it is not JSON ({error}). send one JSON object."))?;
     let schema: Value = serde_json::from_str(schema).unwrap_or_default();
-    let mut wrong = Vec::new();
-    check(&schema, &input, "", &mut wrong);
-    if wrong.is_empty() {
+    let mut problems = Vec::new();
+    check(&schema, &input, "", &mut problems);
+    if problems.is_empty() {
         return Ok(input);
     }
-    let more = wrong.len().saturating_sub(TOLD);
-    wrong.truncate(TOLD);
+    let more = problems.len().saturating_sub(MAX_REPORTED);
+    problems.truncate(MAX_REPORTED);
     let more = if more > 0 { format!(" {more} more like these.") } else { String::new() };
-    Err(wrong.join(" ") + &more)
+    Err(problems.join(" ") + &more)
 }
 
-fn check(schema: &Value, input: &Value, path: &str, wrong: &mut Vec<String>) {
+fn check(schema: &Value, input: &Value, path: &str, problems: &mut Vec<String>) {
     let at = if path.is_empty() { "the input".to_owned() } else { format!("`{path}`") };
-    if let Some(kind) = schema["type"].as_str().filter(|kind| !is_a(kind, input)) {
-        return wrong.push(format!("{at} must be {}, and is {}.", named(kind), kind_of(input)));
+    if let Some(kind) = schema["type"].as_str().filter(|kind| !has_type(kind, input)) {
+        return problems.push(format!(
+            "{at} must be {}, and is {}.",
+            type_name(kind),
+            value_type_name(input)
+        ));
     }
     if let Some(known) = schema["enum"].as_array().filter(|known| !known.contains(input)) {
         let known: Vec<String> = known.iter().map(Value::to_string).collect();
-        return wrong.push(format!("{at} must be one of {}.", known.join(", ")));
+        return problems.push(format!("{at} must be one of {}.", known.join(", ")));
     }
     match input {
-        Value::Object(fields) => check_object(schema, fields, path, wrong),
-        Value::Array(items) => check_list(schema, items, path, &at, wrong),
+        Value::Object(fields) => check_object(schema, fields, path, problems),
+        Value::Array(items) => check_list(schema, items, path, &at, problems),
         Value::String(text) => {
-            let least = schema["minLength"].as_u64().unwrap_or(0);
-            if (text.chars().take(least as usize).count() as u64) < least {
-                wrong.push(format!("{at} must have at least {least} {}.", plural(least, "character")));
+            let min = schema["minLength"].as_u64().unwrap_or(0);
+            if (text.chars().take(min as usize).count() as u64) < min {
+                problems.push(format!("{at} must have at least {min} {}.", plural(min, "character")));
             }
         }
         Value::Number(number) => {
-            let least = schema["minimum"].as_f64().unwrap_or(f64::MIN);
-            if number.as_f64().is_some_and(|number| number < least) {
-                wrong.push(format!("{at} must be at least {least}, and is {number}."));
+            let min = schema["minimum"].as_f64().unwrap_or(f64::MIN);
+            if number.as_f64().is_some_and(|number| number < min) {
+                problems.push(format!("{at} must be at least {min}, and is {number}."));
             }
         }
         Value::Bool(_) | Value::Null => {}
     }
 }
 
-fn check_object(schema: &Value, fields: &Map<String, Value>, path: &str, wrong: &mut Vec<String>) {
+fn check_object(schema: &Value, fields: &Map<String, Value>, path: &str, problems: &mut Vec<String>) {
     let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     let known = schema["properties"].as_object();
-    let kind = |name: &str| schema["properties"][name]["type"].as_str().map_or("something", named);
+    let kind = |name: &str| schema["properties"][name]["type"].as_str().map_or("something", type_name);
     for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         if !fields.contains_key(name) {
-            wrong.push(format!("`{}` is missing; it must be {}.", below(name), kind(name)));
+            problems.push(format!("`{}` is missing; it must be {}.", below(name), kind(name)));
         }
     }
     for (name, value) in fields {
         match known.and_then(|known| known.get(name)) {
-            Some(schema) => check(schema, value, &below(name), wrong),
+            Some(schema) => check(schema, value, &below(name), problems),
             None if schema["additionalProperties"] == Value::Bool(false) => {
-                wrong.push(unknown(&below(&shortened(name)), known));
+                problems.push(unknown_property_text(&below(&truncate(name)), known));
             }
             None => {}
         }
     }
 }
 
-fn check_list(schema: &Value, items: &[Value], path: &str, at: &str, wrong: &mut Vec<String>) {
-    if let Some(most) = schema["maxItems"].as_u64().filter(|most| items.len() as u64 > *most) {
-        let items_word = plural(most, "item");
-        return wrong.push(format!("{at} may have at most {most} {items_word}, and has {}.", items.len()));
+fn check_list(schema: &Value, items: &[Value], path: &str, at: &str, problems: &mut Vec<String>) {
+    if let Some(max) = schema["maxItems"].as_u64().filter(|max| items.len() as u64 > *max) {
+        let items_word = plural(max, "item");
+        return problems.push(format!("{at} may have at most {max} {items_word}, and has {}.", items.len()));
     }
     for (n, item) in items.iter().enumerate() {
-        check(&schema["items"], item, &format!("{path}[{n}]"), wrong);
+        check(&schema["items"], item, &format!("{path}[{n}]"), problems);
     }
 }
 
-fn unknown(path: &str, known: Option<&Map<String, Value>>) -> String {
+fn unknown_property_text(path: &str, known: Option<&Map<String, Value>>) -> String {
     let known: Vec<String> = known.into_iter().flatten().map(|(name, _)| format!("`{name}`")).collect();
     if known.is_empty() {
         format!("`{path}` is not known; leave it out.")
@@ -93,7 +97,7 @@ fn unknown(path: &str, known: Option<&Map<String, Value>>) -> String {
     }
 }
 
-fn is_a(kind: &str, input: &Value) -> bool {
+fn has_type(kind: &str, input: &Value) -> bool {
     match kind {
         "integer" => input.as_f64().is_some_and(|number| number.fract() == 0.0),
         "number" => input.is_number(),
@@ -105,7 +109,7 @@ fn is_a(kind: &str, input: &Value) -> bool {
     }
 }
 
-fn named(kind: &str) -> &'static str {
+fn type_name(kind: &str) -> &'static str {
     match kind {
         "integer" => "a whole number",
         "number" => "a number",
@@ -116,7 +120,7 @@ fn named(kind: &str) -> &'static str {
     }
 }
 
-fn kind_of(input: &Value) -> &'static str {
+fn value_type_name(input: &Value) -> &'static str {
     match input {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -127,8 +131,8 @@ fn kind_of(input: &Value) -> &'static str {
     }
 }
 
-fn shortened(name: &str) -> String {
-    match name.char_indices().nth(NAME_CHARS) {
+fn truncate(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.to_owned(),
     }

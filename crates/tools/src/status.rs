@@ -1,17 +1,17 @@
 //! The status tool.
 
-use domain::assistant::{Question, Request};
-use domain::tool::{Class, ToolSpec};
+use domain::assistant::{Query, Request};
+use domain::tool::{ToolClass, ToolSpec};
 use std::borrow::Cow;
 
-use crate::{Tool, Work};
+use crate::{Tool, ToolHandler};
 
 pub const STATUS: Tool = Tool {
     spec: ToolSpec {
         name: "status",
         description: Cow::Borrowed("Tells how things stand: how much is in the inbox and what is waiting."),
         schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
-        class: Class::Own,
+        class: ToolClass::Own,
     },
-    work: Work::Asks(|_, _| Ok(Request::Tell(Question::Status))),
+    handler: ToolHandler::Request(|_, _| Ok(Request::Query(Query::Status))),
 };

@@ -1,9 +1,9 @@
 //! The tool that delegates to a subagent. The assistant starts the subagent; nothing runs here.
 
-use domain::tool::{Class, ToolSpec};
+use domain::tool::{ToolClass, ToolSpec};
 use std::borrow::Cow;
 
-use crate::{Tool, Work};
+use crate::{Tool, ToolHandler};
 
 pub(crate) const TASK: Tool = Tool {
     spec: ToolSpec {
@@ -14,7 +14,9 @@ pub(crate) const TASK: Tool = Tool {
             this program used?); `prompt` is all it knows.",
         ),
         schema: r#"{"type":"object","required":["subagent_type","prompt"],"properties":{"subagent_type":{"type":"string","minLength":1},"prompt":{"type":"string","minLength":1},"description":{"type":"string"}}}"#,
-        class: Class::Delegates,
+        class: ToolClass::Delegates,
     },
-    work: Work::Asks(|_, _| Err("agents are set to work by the assistant, not by hand.".to_owned())),
+    handler: ToolHandler::Request(|_, _| {
+        Err("agents are set to work by the assistant, not by hand.".to_owned())
+    }),
 };

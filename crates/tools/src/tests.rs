@@ -1,51 +1,51 @@
 //! Tests of the parsing of tool calls.
 
-use domain::assistant::{Progress, Request, Shelf};
-use domain::context::{Names, instructions, overhead};
+use domain::assistant::{InboxCommand, Request, TurnRequest};
+use domain::context::{Names, estimate_overhead, instructions};
+use domain::context_tool::{ContextTool, ForkOptions, Urgency};
 use domain::conversation::Json;
-use domain::embed::{Action, Colour, Stands, Style};
-use domain::inbox::KeptId;
+use domain::embed::{ButtonAction, ButtonStyle, Colour, FieldLayout};
+use domain::inbox::InboxItemId;
 use domain::label::{Label, Realm};
-use domain::place::PlacedTool;
-use domain::tool::{Class, Outcome, ToolCall};
+use domain::place::ContextToolKind;
+use domain::tool::{Outcome, ToolCall, ToolClass};
 use domain::turn::TurnId;
-use domain::wish::{Asked, Urgency, Wish};
-use engine::ports::Hands;
+use engine::ports::ToolRunner;
 use serde_json::{Value, json};
 
-use crate::{Order, TOOLS, Toolbox, schema};
+use crate::{ResolvedCall, TOOLS, Toolbox, schema};
 
 fn call(name: &str, input: &str) -> ToolCall {
     ToolCall { id: "a".to_owned(), name: name.to_owned(), input: Json(input.to_owned()) }
 }
 
 /// Returns the request that `call` sends to the assistant, or what is wrong with it.
-fn wanted(turn: TurnId, call: &ToolCall) -> Result<Request, String> {
-    match crate::order(turn, call)? {
-        Order::Ask(request) => Ok(request),
-        Order::Do(..) | Order::DoFor(..) => Err("it works itself.".to_owned()),
+fn parsed_request(turn: TurnId, call: &ToolCall) -> Result<Request, String> {
+    match crate::resolve_call(turn, call)? {
+        ResolvedCall::Request(request) => Ok(request),
+        ResolvedCall::Run(..) | ResolvedCall::RunForCaller(..) => Err("it works itself.".to_owned()),
     }
 }
 
-fn wish(name: &str, input: Value) -> Wish {
-    match wanted(TurnId(7), &call(name, &input.to_string())) {
-        Ok(Request::Turn(TurnId(7), Progress::Wishes(wish))) => wish,
+fn context_tool(name: &str, input: Value) -> ContextTool {
+    match parsed_request(TurnId(7), &call(name, &input.to_string())) {
+        Ok(Request::Turn(TurnId(7), TurnRequest::UseContextTool(wish))) => wish,
         other => panic!("{name} made of {input}: {other:?}"),
     }
 }
 
-fn refused(name: &str, input: &str) -> String {
-    wanted(TurnId(7), &call(name, input)).expect_err("it fits")
+fn refusal(name: &str, input: &str) -> String {
+    parsed_request(TurnId(7), &call(name, input)).expect_err("it fits")
 }
 
 /// TL-1: the eight context tools, and ours for the inbox, the schedule, files and the web.
 #[test]
-fn the_model_is_told_of_all_tools() {
+fn all_tools_are_listed() {
     let names: Vec<&str> = TOOLS.iter().map(|tool| tool.spec.name).collect();
-    for tool in PlacedTool::ALL {
+    for tool in ContextToolKind::ALL {
         assert!(names.contains(&tool.name()), "{} is missing", tool.name());
     }
-    assert_eq!(names.len(), PlacedTool::ALL.len() + 16);
+    assert_eq!(names.len(), ContextToolKind::ALL.len() + 16);
     for name in [
         "inbox_add",
         "inbox_list",
@@ -70,27 +70,27 @@ fn the_model_is_told_of_all_tools() {
 
 /// Bounds the fixed cost of every request.
 #[test]
-fn the_instructions_and_the_tools_are_short() {
-    let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
-    let tokens = overhead(&instructions(&names), &Toolbox::default().tools());
+fn instructions_and_tools_are_short() {
+    let names = Names { assistant: "ollim".to_owned(), user: "julius".to_owned() };
+    let tokens = estimate_overhead(&instructions(&names), &Toolbox::default().tools());
     assert!(tokens <= 5_000, "{tokens} tokens");
 }
 
 /// TL-3, TL-6, TL-8, TL-10, TL-11, TL-13, TL-15, TL-16: the schemas are exactly as specified.
 #[test]
-fn the_schemas_are_as_agreed() {
+fn schemas_are_as_specified() {
     let schema = |name: &str| -> Value {
         let tool = TOOLS.iter().find(|tool| tool.spec.name == name).expect("a tool");
         serde_json::from_str(tool.spec.schema).expect("a schema")
     };
     let text = json!({"type": "string"});
     let number = json!({"type": "integer"});
-    let truth = json!({"type": "boolean"});
+    let boolean = json!({"type": "boolean"});
     let object = |required: &[&str], properties: Value| match required {
         [] => json!({"type": "object", "properties": properties}),
         _ => json!({"type": "object", "required": required, "properties": properties}),
     };
-    assert_eq!(schema("ping_user"), object(&["message"], json!({"message": text, "critical": truth})));
+    assert_eq!(schema("ping_user"), object(&["message"], json!({"message": text, "critical": boolean})));
     assert_eq!(schema("follow_up_chain"), object(&["minutes_from_now"], json!({"minutes_from_now": number})));
     assert_eq!(schema("save_context"), object(&[], json!({})));
     assert_eq!(schema("exit_fork"), object(&[], json!({})));
@@ -123,8 +123,9 @@ fn the_schemas_are_as_agreed() {
 
 /// TL-3, TL-5: an embed with all fields, and one with only the required ones.
 #[test]
-fn an_embed_is_read_with_its_defaults() {
-    let Wish::Show(plain, Urgency::Normal) = wish("discord_embed", json!({"title": "Today"})) else {
+fn embed_is_parsed_with_defaults() {
+    let ContextTool::Show(plain, Urgency::Normal) = context_tool("discord_embed", json!({"title": "Today"}))
+    else {
         panic!("no embed");
     };
     assert_eq!((plain.colour, plain.fields.len(), plain.buttons.len()), (Colour::Blue, 0, 0));
@@ -136,49 +137,63 @@ fn an_embed_is_read_with_its_defaults() {
             {"label": "Close", "style": "odd", "action": "agent:close it"},
         ],
     });
-    let Wish::Show(embed, Urgency::Critical) = wish("discord_embed", full) else { panic!("no embed") };
+    let ContextTool::Show(embed, Urgency::Critical) = context_tool("discord_embed", full) else {
+        panic!("no embed")
+    };
     assert_eq!(embed.colour, Colour::Blue, "an unknown colour is the default");
     assert_eq!(
-        embed.fields.iter().map(|field| field.stands).collect::<Vec<_>>(),
-        [Stands::Beside, Stands::Alone]
+        embed.fields.iter().map(|field| field.layout).collect::<Vec<_>>(),
+        [FieldLayout::Inline, FieldLayout::FullLine]
     );
-    assert_eq!((embed.buttons[0].style, embed.buttons[1].style), (Style::Success, Style::Secondary));
-    assert_eq!(embed.buttons[1].action, Action::Ask("close it".to_owned()));
+    assert_eq!(
+        (embed.buttons[0].style, embed.buttons[1].style),
+        (ButtonStyle::Success, ButtonStyle::Secondary)
+    );
+    assert_eq!(embed.buttons[1].action, ButtonAction::Ask("close it".to_owned()));
 }
 
 /// TL-6, TL-8, TL-11, TL-13, TL-16, RP-21: the context tools are parsed into their requests.
 #[test]
-fn every_call_becomes_a_wish_of_its_turn() {
-    assert_eq!(wish("ping_user", json!({"message": "up"})), Wish::Ping("up".to_owned(), Urgency::Normal));
-    let urgent = wish("ping_user", json!({"message": "up", "critical": true}));
-    assert_eq!(urgent, Wish::Ping("up".to_owned(), Urgency::Critical));
-    assert_eq!(wish("follow_up_chain", json!({"minutes_from_now": 5})), Wish::FollowUp(5));
-    assert_eq!(wish("follow_up_chain", json!({"minutes_from_now": 5.0})), Wish::FollowUp(5));
-    assert_eq!(wish("save_context", json!({})), Wish::Save);
-    assert_eq!(wish("exit_fork", json!({"left": "over"})), Wish::ExitFork);
-    assert_eq!(wish("report_updates", json!({"message": "two mails"})), Wish::Report("two mails".to_owned()));
-    let asked = Asked { topic: Some("tax".to_owned()), idle_minutes: Some(20) };
-    assert_eq!(wish("enter_fork", json!({"topic": " tax ", "idle_timeout": 20})), Wish::EnterFork(asked));
-    assert_eq!(wish("enter_fork", json!({})), Wish::EnterFork(Asked::default()));
-    let instructions = Wish::Compact("keep names".to_owned());
-    assert_eq!(wish("compact_session", json!({"instructions": "keep names"})), instructions);
+fn context_tool_calls_are_parsed() {
+    assert_eq!(
+        context_tool("ping_user", json!({"message": "up"})),
+        ContextTool::Ping("up".to_owned(), Urgency::Normal)
+    );
+    let urgent = context_tool("ping_user", json!({"message": "up", "critical": true}));
+    assert_eq!(urgent, ContextTool::Ping("up".to_owned(), Urgency::Critical));
+    assert_eq!(context_tool("follow_up_chain", json!({"minutes_from_now": 5})), ContextTool::FollowUp(5));
+    assert_eq!(context_tool("follow_up_chain", json!({"minutes_from_now": 5.0})), ContextTool::FollowUp(5));
+    assert_eq!(context_tool("save_context", json!({})), ContextTool::Save);
+    assert_eq!(context_tool("exit_fork", json!({"left": "over"})), ContextTool::ExitFork);
+    assert_eq!(
+        context_tool("report_updates", json!({"message": "two mails"})),
+        ContextTool::Report("two mails".to_owned())
+    );
+    let asked = ForkOptions { topic: Some("tax".to_owned()), idle_minutes: Some(20) };
+    assert_eq!(
+        context_tool("enter_fork", json!({"topic": " tax ", "idle_timeout": 20})),
+        ContextTool::EnterFork(asked)
+    );
+    assert_eq!(context_tool("enter_fork", json!({})), ContextTool::EnterFork(ForkOptions::default()));
+    let instructions = ContextTool::Compact("keep names".to_owned());
+    assert_eq!(context_tool("compact_session", json!({"instructions": "keep names"})), instructions);
 }
 
 /// TL-9, TL-17: constraints that a schema cannot express are checked too.
 #[test]
-fn minutes_start_at_one_and_words_are_not_blank() {
+fn minutes_start_at_one_and_text_is_not_blank() {
     for number in ["0", "-5", "1e300", "4294967296"] {
-        let told = refused("follow_up_chain", &format!(r#"{{"minutes_from_now":{number}}}"#));
+        let told = refusal("follow_up_chain", &format!(r#"{{"minutes_from_now":{number}}}"#));
         assert!(told.contains("`minutes_from_now` must be a whole number of minutes, at least 1"), "{told}");
     }
-    assert!(refused("enter_fork", r#"{"idle_timeout":0}"#).contains("`idle_timeout`"));
-    assert!(refused("report_updates", r#"{"message":" \n"}"#).contains("`message` is blank"));
+    assert!(refusal("enter_fork", r#"{"idle_timeout":0}"#).contains("`idle_timeout`"));
+    assert!(refusal("report_updates", r#"{"message":" \n"}"#).contains("`message` is blank"));
 }
 
 /// TL-17: a mistake is reported with its path and the correct form.
 #[test]
-fn an_input_that_does_not_fit_is_refused_in_words() {
-    let check = |name: &str, input: &str, expected: &str| assert_eq!(refused(name, input), expected);
+fn invalid_input_is_explained() {
+    let check = |name: &str, input: &str, expected: &str| assert_eq!(refusal(name, input), expected);
     let embed = |wrong: &str| format!("that input does not fit `discord_embed`: {wrong}");
     check("discord_embed", "{}", &embed("`title` is missing; it must be text."));
     check("discord_embed", r#"{"title":5}"#, &embed("`title` must be text, and is a number."));
@@ -195,21 +210,21 @@ fn an_input_that_does_not_fit_is_refused_in_words() {
     check("inbox_add", r#"{"text":"a","txet":1}"#, &format!("{add}`txet` is not known; use `text`."));
     let status = "that input does not fit `status`: `a` is not known; leave it out.";
     check("status", r#"{"a":1}"#, status);
-    assert!(refused("status", "{").contains("it is not JSON"));
+    assert!(refusal("status", "{").contains("it is not JSON"));
     assert!(
-        refused("follow_up_chain", r#"{"minutes_from_now":1.5}"#)
+        refusal("follow_up_chain", r#"{"minutes_from_now":1.5}"#)
             .contains("must be a whole number, and is a number")
     );
-    let told = refused("discord_embed", &json!({"title": "t", "fields": vec![1; 50]}).to_string());
+    let told = refusal("discord_embed", &json!({"title": "t", "fields": vec![1; 50]}).to_string());
     assert!(told.ends_with("45 more like these."), "{told}");
 }
 
 /// TL-17: schema keywords that none of our tools uses yet.
 #[test]
-fn a_schema_can_ask_for_one_of_a_few_and_for_a_least() {
+fn schema_supports_enum_and_minimum() {
     let schema = r#"{"type":"object","properties":{"a":{"enum":["x",2]},"b":{"type":"number","minimum":1}}}"#;
     let check = |input: &str, expected: Result<(), &str>| {
-        assert_eq!(schema::read(schema, input).map(drop), expected.map_err(str::to_owned), "{input}");
+        assert_eq!(schema::parse(schema, input).map(drop), expected.map_err(str::to_owned), "{input}");
     };
     check(r#"{"a":"x","b":1}"#, Ok(()));
     check(r#"{"a":2,"b":1.5}"#, Ok(()));
@@ -219,7 +234,7 @@ fn a_schema_can_ask_for_one_of_a_few_and_for_a_least() {
 
 /// TL-17: any input of a model gets an answer of bounded length.
 #[test]
-fn nothing_a_model_writes_breaks_a_tool() {
+fn hostile_input_gets_a_bounded_answer() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let nested = (0..100).fold(json!(1), |inner, _| json!({ "fields": [inner] }));
     let long = "x".repeat(10_000_000);
@@ -238,24 +253,26 @@ fn nothing_a_model_writes_breaks_a_tool() {
     ];
     for tool in &TOOLS {
         for input in &hostile {
-            if let Err(told) = wanted(TurnId(1), &call(tool.spec.name, input)) {
+            if let Err(told) = parsed_request(TurnId(1), &call(tool.spec.name, input)) {
                 assert!(told.len() < 2_000, "{} answers with {} bytes", tool.spec.name, told.len());
             }
         }
     }
     let same_twice = r#"{"message":"first","message":"second"}"#;
-    let read = wanted(TurnId(1), &call("report_updates", same_twice)).expect("it fits");
+    let read = parsed_request(TurnId(1), &call("report_updates", same_twice)).expect("it fits");
     assert!(
-        matches!(read, Request::Turn(_, Progress::Wishes(Wish::Report(text))) if text == "second"),
+        matches!(read, Request::Turn(_, TurnRequest::UseContextTool(ContextTool::Report(text))) if text == "second"),
         "the last one counts"
     );
-    let Wish::Report(kept) = wish("report_updates", json!({ "message": long })) else { panic!("no report") };
+    let ContextTool::Report(kept) = context_tool("report_updates", json!({ "message": long })) else {
+        panic!("no report")
+    };
     assert_eq!(kept.len(), long.len());
 }
 
 /// TL-17: schemas use only keywords that are checked.
 #[test]
-fn the_schemas_use_only_words_that_are_checked() {
+fn schemas_use_only_checked_keywords() {
     const CHECKED: [&str; 9] = [
         "type",
         "required",
@@ -281,7 +298,7 @@ fn the_schemas_use_only_words_that_are_checked() {
 
 /// ST-20: the caption names the subject of a call.
 #[test]
-fn a_call_is_told_by_what_it_is_given() {
+fn caption_names_the_subject_of_a_call() {
     let caption = |name: &str, input: &str| Toolbox::default().caption(&call(name, input));
     assert_eq!(caption("Read", r#"{"file_path":"/a/b/c_d.md"}"#), "Read(b/c_d.md)");
     assert_eq!(caption("Read", "{"), "Read");
@@ -291,43 +308,43 @@ fn a_call_is_told_by_what_it_is_given() {
 
 /// The names that external skills are compared with are those of the existing tools.
 #[test]
-fn skills_know_the_names_of_our_tools() {
+fn skills_know_the_tool_names() {
     let names: Vec<&str> = TOOLS.iter().map(|tool| tool.spec.name).collect();
     assert_eq!(names, domain::tool::pattern::OWN_TOOLS);
 }
 
 /// PM-5: destructive tools require an approval, and pure requests to the assistant do not.
 #[test]
-fn only_what_destroys_something_is_asked_for() {
+fn every_tool_has_its_class() {
     for tool in &TOOLS {
         let expected = match tool.spec.name {
-            "inbox_remove" => Class::Acts,
-            "inbox_add" => Class::Notes,
-            "schedule" => Class::Plans,
-            "Bash" => Class::Shell,
-            "WebFetch" => Class::Fetches,
-            "WebSearch" => Class::Searches,
-            "Read" | "Glob" | "Grep" | "Skill" => Class::Reads,
-            "Task" => Class::Delegates,
-            "mcp" => Class::Foreign,
-            "Write" | "Edit" => Class::Edits,
-            _ => Class::Own,
+            "inbox_remove" => ToolClass::Acts,
+            "inbox_add" => ToolClass::Notes,
+            "schedule" => ToolClass::Plans,
+            "Bash" => ToolClass::Shell,
+            "WebFetch" => ToolClass::Fetches,
+            "WebSearch" => ToolClass::Searches,
+            "Read" | "Glob" | "Grep" | "Skill" => ToolClass::Reads,
+            "Task" => ToolClass::Delegates,
+            "mcp" => ToolClass::Foreign,
+            "Write" | "Edit" => ToolClass::Edits,
+            _ => ToolClass::Own,
         };
         assert_eq!(tool.spec.class, expected, "{}", tool.spec.name);
     }
     for number in ["3", "3.0"] {
-        let wanted = wanted(TurnId(7), &call("inbox_remove", &format!("{{\"number\":{number}}}")));
-        assert_eq!(wanted, Ok(Request::Inbox(Shelf::Remove(KeptId(3)))));
+        let wanted = parsed_request(TurnId(7), &call("inbox_remove", &format!("{{\"number\":{number}}}")));
+        assert_eq!(wanted, Ok(Request::Inbox(InboxCommand::Remove(InboxItemId(3)))));
     }
-    assert!(refused("inbox_remove", r#"{"number":0}"#).contains("at least 1"));
-    assert!(refused("inbox_remove", r#"{"number":"3"}"#).contains("`number` must be a whole number"));
-    assert!(refused("inbox_remove", "{}").contains("`number` is missing"));
+    assert!(refusal("inbox_remove", r#"{"number":0}"#).contains("at least 1"));
+    assert!(refusal("inbox_remove", r#"{"number":"3"}"#).contains("`number` must be a whole number"));
+    assert!(refusal("inbox_remove", "{}").contains("`number` is missing"));
 }
 
 /// I4: partial output of a killed command is as private as complete output, and with network it is
 /// from outside; error texts of other tools are our own.
 #[test]
-fn what_failed_is_labelled_by_what_it_may_quote() {
+fn failed_call_is_labelled_by_quoted_sources() {
     let toolbox = Toolbox::default();
     let label = |name: &str, input: Value, outcome: Outcome| {
         let call = ToolCall { id: "c".to_owned(), name: name.to_owned(), input: Json(input.to_string()) };

@@ -12,10 +12,10 @@ mod page;
 mod search;
 
 pub(crate) use fetch::FETCH;
-pub use fetch::Fetch;
-pub use guard::{Public, Reach, Resolver, System};
+pub use fetch::PageFetcher;
+pub use guard::{AddressPolicy, PublicAddresses, Resolver, SystemResolver};
 pub(crate) use search::SEARCH;
-pub use search::{Engine, Key, Search};
+pub use search::{ApiKey, SearchEngine, WebSearch};
 
 #[cfg(test)]
 mod tests;

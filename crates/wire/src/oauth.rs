@@ -7,6 +7,6 @@ mod callback;
 mod pkce;
 mod redirect;
 
-pub use callback::{Callback, Paste, Pasted};
+pub use callback::{Callback, PasteInput, PasteOutcome};
 pub use pkce::{Pkce, random_token};
 pub use redirect::{AuthorizationResponse, RedirectTarget, looks_like_redirect};

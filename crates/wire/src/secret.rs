@@ -17,7 +17,7 @@ impl Secret {
     }
 
     /// Returns `text` with this secret redacted.
-    pub fn hidden_in(&self, text: &str) -> String {
+    pub fn redact(&self, text: &str) -> String {
         if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "(hidden)") }
     }
 }
@@ -33,9 +33,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_not_shown_by_accident() {
+    fn secret_is_hidden_from_debug_output() {
         let secret = Secret::new("hunter2");
         assert_eq!(format!("{secret:?}"), "Secret(..)");
-        assert_eq!(secret.hidden_in("no such token: hunter2"), "no such token: (hidden)");
+        assert_eq!(secret.redact("no such token: hunter2"), "no such token: (hidden)");
     }
 }

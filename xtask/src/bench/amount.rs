@@ -12,7 +12,7 @@ pub enum Unit {
     /// A number of items.
     Count,
     /// A share of the whole, in percent.
-    Share,
+    Percent,
 }
 
 /// A measured or promised value.
@@ -50,7 +50,7 @@ pub const fn count(value: f64) -> Amount {
 
 /// Creates a percentage.
 pub const fn percent(value: f64) -> Amount {
-    Amount { value, unit: Unit::Share }
+    Amount { value, unit: Unit::Percent }
 }
 
 impl fmt::Display for Amount {
@@ -59,7 +59,7 @@ impl fmt::Display for Amount {
             Unit::Time => &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")],
             Unit::Size => &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")],
             Unit::Count => &[(1.0, "")],
-            Unit::Share => &[(1.0, "%")],
+            Unit::Percent => &[(1.0, "%")],
         };
         let last = steps[steps.len() - 1];
         let (step, name) = steps.iter().copied().find(|(step, _)| self.value >= *step).unwrap_or(last);
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_amount_is_written_in_the_unit_that_fits() {
+    fn amount_is_formatted_in_a_suitable_unit() {
         for (amount, text) in [
             (ms(100.0), "100 ms"),
             (us(0.25), "250 ns"),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_met_up_to_its_edge_and_in_its_unit() {
+    fn target_includes_its_limit_and_checks_the_unit() {
         assert!(Target::AtMost(ms(5.0)).is_met_by(us(5000.0)));
         assert!(!Target::AtMost(ms(5.0)).is_met_by(ms(5.1)));
         assert!(!Target::AtMost(ms(5.0)).is_met_by(count(1.0)));

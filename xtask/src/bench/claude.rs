@@ -2,14 +2,14 @@
 //! targets, because we cannot optimize the program.
 
 use super::amount::Unit;
-use super::rows::after;
-use super::table::Line;
+use super::rows::number_after;
+use super::table::TableLine;
+use crate::source_files;
 use crate::test::claude;
 use crate::test::step::{Outcome, Program};
-use crate::tree;
 
 /// The text before each number in the output of the test, and the name of the row.
-const LINES: [(&str, &str, Unit); 7] = [
+const MEASUREMENTS: [(&str, &str, Unit); 7] = [
     ("our own client, fresh, to its request: ", "our own client, fresh, to its request", Unit::Time),
     ("our own client, warm, to its request: ", "our own client, warm, to its request", Unit::Time),
     ("claude program, fresh, to its request: ", "claude program, spawned, to its request", Unit::Time),
@@ -20,20 +20,20 @@ const LINES: [(&str, &str, Unit); 7] = [
 ];
 
 /// Returns the lines whose names are `wanted`; unmeasured if the program cannot be installed.
-pub fn lines(wanted: impl Fn(&str) -> bool) -> Vec<Line> {
-    let lines: Vec<_> = LINES.into_iter().filter(|(_, name, _)| wanted(name)).collect();
-    let said = if lines.is_empty() { String::new() } else { said() };
-    let line = |(words, name, unit): (&str, &str, Unit)| Line {
+pub fn lines(wanted: impl Fn(&str) -> bool) -> Vec<TableLine> {
+    let lines: Vec<_> = MEASUREMENTS.into_iter().filter(|(_, name, _)| wanted(name)).collect();
+    let output = if lines.is_empty() { String::new() } else { test_output() };
+    let line = |(words, name, unit): (&str, &str, Unit)| TableLine {
         name: name.to_owned(),
         target: None,
-        measured: after(&said, words, unit),
+        measured: number_after(&output, words, unit),
     };
     lines.into_iter().map(line).collect()
 }
 
-fn said() -> String {
-    let Some(program) = claude::ready() else { return String::new() };
-    let words = [
+fn test_output() -> String {
+    let Some(program) = claude::ensure_installed() else { return String::new() };
+    let arguments = [
         "test",
         "--quiet",
         "--profile",
@@ -45,11 +45,14 @@ fn said() -> String {
         "--",
         "--ignored",
     ];
-    let words: Vec<_> = words.into_iter().chain(["--nocapture", "--test-threads=1", "measure::"]).collect();
-    let keep_all = |said: &str| vec![said.to_owned()];
-    let run = Program::new("cargo", &words).within(&tree::root()).with(claude::VARIABLE, program);
-    match run.counting(keep_all).run() {
-        Outcome::Passed(said) => said.concat(),
+    let arguments: Vec<_> =
+        arguments.into_iter().chain(["--nocapture", "--test-threads=1", "measure::"]).collect();
+    let keep_all = |output: &str| vec![output.to_owned()];
+    let run = Program::new("cargo", &arguments)
+        .in_folder(&source_files::root())
+        .with_variable(claude::VARIABLE, program);
+    match run.with_summary(keep_all).run() {
+        Outcome::Passed(output) => output.concat(),
         Outcome::Failed(..) | Outcome::NotRun(..) => String::new(),
     }
 }

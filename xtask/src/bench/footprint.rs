@@ -9,19 +9,19 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::running::{Played, Running};
-use crate::out::say;
+use super::running_program::{FakeDiscord, RunningProgram};
+use crate::out::print_line;
+use crate::source_files;
 use crate::test::step::{Outcome, Program, target_folder};
-use crate::tree;
 
 /// Number of measured starts, of which the median is printed.
 const STARTS: usize = 15;
 /// Number of requests after which the program counts as used.
 const REQUESTS: usize = 50;
 /// A directory in memory, where flushing is free.
-const MEMORY: &str = "/dev/shm";
+const MEMORY_DIR: &str = "/dev/shm";
 /// Never used: the start calls no model.
-const KEY: (&str, &str) = ("ANTHROPIC_API_KEY", "none");
+const UNUSED_KEY: (&str, &str) = ("ANTHROPIC_API_KEY", "none");
 
 /// Builds the release binary and measures its size, its start and its memory.
 #[derive(Args, Debug)]
@@ -30,104 +30,106 @@ pub struct Footprint {}
 impl Footprint {
     /// Measures, and prints one line for each number.
     pub fn run(&self) -> anyhow::Result<()> {
-        let target = target_folder(&tree::root()).context("cargo does not say where it builds")?;
-        cargo(&["build", "--release", "--quiet", "--package", "ollim-bot"])?;
+        let target = target_folder(&source_files::root()).context("cargo does not say where it builds")?;
+        run_cargo(&["build", "--release", "--quiet", "--package", "ollim-bot"])?;
         let binary = target.join("release/ollim-bot");
-        say(format!("release binary: {} B", std::fs::metadata(&binary)?.len()));
-        let scratch = Scratch::new(target.join("footprint"))?;
+        print_line(format!("release binary: {} B", std::fs::metadata(&binary)?.len()));
+        let scratch = TempDirectory::new(target.join("footprint"))?;
         measure(&binary, &scratch)
     }
 }
 
-fn measure(binary: &Path, scratch: &Scratch) -> anyhow::Result<()> {
+fn measure(binary: &Path, scratch: &TempDirectory) -> anyhow::Result<()> {
     let empty = scratch.0.join("empty");
     let long = scratch.0.join("long");
-    starts("empty", || start_anew(binary, &empty, &[]))?;
-    starts("empty, with a key", || start_anew(binary, &empty, &[KEY]))?;
-    if Path::new(MEMORY).is_dir() {
-        let memory = Scratch::new(Path::new(MEMORY).join(format!("ollim-footprint-{}", std::process::id())))?;
-        starts("empty, in memory", || start_anew(binary, &memory.0.join("empty"), &[]))?;
+    measure_starts("empty", || start_empty(binary, &empty, &[]))?;
+    measure_starts("empty, with a key", || start_empty(binary, &empty, &[UNUSED_KEY]))?;
+    if Path::new(MEMORY_DIR).is_dir() {
+        let memory = TempDirectory::new(
+            Path::new(MEMORY_DIR).join(format!("ollim-footprint-{}", std::process::id())),
+        )?;
+        measure_starts("empty, in memory", || start_empty(binary, &memory.0.join("empty"), &[]))?;
     }
     let place = long.to_str().context("a path that is no text")?;
-    cargo(&["run", "--quiet", "--package", "testkit", "--bin", "long-life", "--", place])?;
-    starts("1 M entries", || Running::start(binary, &long, &[]))?;
-    captures(start_anew(binary, &empty, &[])?)?;
-    idle(Running::start(binary, &long, &[])?)?;
-    connected(binary, &empty)?;
-    a_week(binary, &scratch.0.join("week"))
+    run_cargo(&["run", "--quiet", "--package", "testkit", "--bin", "long-life", "--", place])?;
+    measure_starts("1 M entries", || RunningProgram::start(binary, &long, &[]))?;
+    measure_captures(start_empty(binary, &empty, &[])?)?;
+    measure_idle(RunningProgram::start(binary, &long, &[])?)?;
+    measure_connected(binary, &empty)?;
+    measure_simulation(binary, &scratch.0.join("week"))
 }
 
-fn start_anew(binary: &Path, dir: &Path, environment: &[(&str, &str)]) -> anyhow::Result<Running> {
+fn start_empty(binary: &Path, dir: &Path, environment: &[(&str, &str)]) -> anyhow::Result<RunningProgram> {
     if dir.exists() {
         std::fs::remove_dir_all(dir)?;
     }
-    Running::start(binary, dir, environment)
+    RunningProgram::start(binary, dir, environment)
 }
 
-fn starts(what: &str, start: impl Fn() -> anyhow::Result<Running>) -> anyhow::Result<()> {
-    let mut took = Vec::new();
+fn measure_starts(label: &str, start: impl Fn() -> anyhow::Result<RunningProgram>) -> anyhow::Result<()> {
+    let mut durations = Vec::new();
     for _ in 0..STARTS {
         let running = start()?;
-        took.push(running.ready);
-        running.end()?;
+        durations.push(running.ready);
+        running.stop()?;
     }
-    tell(&format!("start to ready, {what}"), took);
+    print_median(&format!("start to ready, {label}"), durations);
     Ok(())
 }
 
 /// Measures the time until an item is stored, at the 95th percentile.
-fn captures(running: Running) -> anyhow::Result<()> {
+fn measure_captures(running: RunningProgram) -> anyhow::Result<()> {
     let capture = |nth: usize| running.capture(&format!("call number {nth} tomorrow at 10"));
-    let mut took = (0..REQUESTS * 2).map(capture).collect::<anyhow::Result<Vec<Duration>>>()?;
-    running.end()?;
-    took.sort_unstable();
-    say(format!("capture, p95: {} ns", took[took.len() * 95 / 100].as_nanos()));
+    let mut durations = (0..REQUESTS * 2).map(capture).collect::<anyhow::Result<Vec<Duration>>>()?;
+    running.stop()?;
+    durations.sort_unstable();
+    print_line(format!("capture, p95: {} ns", durations[durations.len() * 95 / 100].as_nanos()));
     Ok(())
 }
 
 /// Measures memory when ready, and after use with an open page.
-fn idle(running: Running) -> anyhow::Result<()> {
-    say(format!("idle memory: {} B", running.resident()?));
-    let page = running.follow()?;
+fn measure_idle(running: RunningProgram) -> anyhow::Result<()> {
+    print_line(format!("idle memory: {} B", running.resident_bytes()?));
+    let page = running.open_events()?;
     let mut health = Vec::new();
     let mut shell = Vec::new();
     for _ in 0..REQUESTS {
-        health.push(running.ask("/api/health")?);
-        shell.push(running.first_byte_of_the_page()?);
+        health.push(running.time_request("/api/health")?);
+        shell.push(running.time_page_first_byte()?);
     }
-    say(format!("idle memory, used: {} B", running.resident()?));
+    print_line(format!("idle memory, used: {} B", running.resident_bytes()?));
     drop(page);
-    running.end()?;
-    tell("health, 1 M entries", health);
-    tell("page to its first byte", shell);
+    running.stop()?;
+    print_median("health, 1 M entries", health);
+    print_median("page to its first byte", shell);
     Ok(())
 }
 
 /// Measures idle memory with Discord connected and an open page.
-fn connected(binary: &Path, dir: &Path) -> anyhow::Result<()> {
-    let discord = Played::start()?;
+fn measure_connected(binary: &Path, dir: &Path) -> anyhow::Result<()> {
+    let discord = FakeDiscord::start()?;
     let variables = discord.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let running = start_anew(binary, dir, &variables.collect::<Vec<_>>())?;
-    let page = running.follow()?;
+    let running = start_empty(binary, dir, &variables.collect::<Vec<_>>())?;
+    let page = running.open_events()?;
     while !running.health()?.contains("\"discord\":\"connected\"") {
         std::thread::yield_now();
     }
     for _ in 0..REQUESTS {
-        running.ask("/api/health")?;
+        running.time_request("/api/health")?;
     }
-    say(format!("idle memory, connected: {} B", running.resident()?));
+    print_line(format!("idle memory, connected: {} B", running.resident_bytes()?));
     drop(page);
-    running.end()
+    running.stop()
 }
 
 /// Measures the simulation of a week with sixty routines.
-fn a_week(binary: &Path, dir: &Path) -> anyhow::Result<()> {
+fn measure_simulation(binary: &Path, dir: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir.join("routines"))?;
     for n in 0..60 {
         // A third of them run every few hours, the others daily; half of them in the background.
         let hours = if n % 3 == 0 { "7-22/3".to_owned() } else { (n % 24).to_string() };
-        let aside = if n % 2 == 0 { "background: true\n" } else { "" };
-        let text = format!("---\nid: r{n}\ncron: {} {hours} * * *\n{aside}---\nlook at number {n}\n", n % 60);
+        let mode = if n % 2 == 0 { "background: true\n" } else { "" };
+        let text = format!("---\nid: r{n}\ncron: {} {hours} * * *\n{mode}---\nlook at number {n}\n", n % 60);
         std::fs::write(dir.join(format!("routines/r{n}.md")), text)?;
     }
     let mut simulate = std::process::Command::new(binary);
@@ -138,17 +140,17 @@ fn a_week(binary: &Path, dir: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     let lines = ended.stdout.iter().filter(|byte| **byte == b'\n').count();
     anyhow::ensure!(lines > 60 * 7, "a week of sixty routines has {lines} lines only");
-    say(format!("a week of sixty routines, simulated: {} ns", took.as_nanos()));
+    print_line(format!("a week of sixty routines, simulated: {} ns", took.as_nanos()));
     Ok(())
 }
 
-fn tell(what: &str, mut took: Vec<Duration>) {
-    took.sort_unstable();
-    say(format!("{what}: {} ns", took[took.len() / 2].as_nanos()));
+fn print_median(label: &str, mut durations: Vec<Duration>) {
+    durations.sort_unstable();
+    print_line(format!("{label}: {} ns", durations[durations.len() / 2].as_nanos()));
 }
 
-fn cargo(words: &[&str]) -> anyhow::Result<()> {
-    match Program::new("cargo", words).within(&tree::root()).run() {
+fn run_cargo(words: &[&str]) -> anyhow::Result<()> {
+    match Program::new("cargo", words).in_folder(&source_files::root()).run() {
         Outcome::Passed(_) => Ok(()),
         Outcome::Failed(_, said) => bail!("`cargo {}` failed:\n{said}", words.join(" ")),
         Outcome::NotRun(_, why) => bail!("cargo did not run: {why}"),
@@ -156,9 +158,9 @@ fn cargo(words: &[&str]) -> anyhow::Result<()> {
 }
 
 /// A directory that is removed on drop.
-struct Scratch(PathBuf);
+struct TempDirectory(PathBuf);
 
-impl Scratch {
+impl TempDirectory {
     fn new(path: PathBuf) -> anyhow::Result<Self> {
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
@@ -166,7 +168,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for TempDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

@@ -16,7 +16,7 @@ pub struct Row {
 
 impl Row {
     /// Returns whether a program measures it, so that no divan bench has to run.
-    pub fn is_of_a_program(&self) -> bool {
+    pub fn is_measured_by_a_program(&self) -> bool {
         matches!(self.probe, Probe::Program(..))
     }
 }
@@ -25,18 +25,18 @@ impl Row {
 #[derive(Clone, Copy, Debug)]
 pub enum Probe {
     /// Not measured yet.
-    Nothing,
+    Unmeasured,
     /// The median of the divan bench with this name.
     Divan(&'static str),
     /// The median of one divan bench divided by that of another, which cancels noise.
     Ratio(&'static str, &'static str),
     /// A program, run in the root of the repository, and the function that reads the number from
     /// its output.
-    Program(&'static [&'static str], Read),
+    Program(&'static [&'static str], ReadAmount),
 }
 
 /// Reads the amount from the output of a program.
-pub type Read = fn(&str) -> Option<Amount>;
+pub type ReadAmount = fn(&str) -> Option<Amount>;
 
 /// Measures the release binary from outside.
 const FOOTPRINT: &[&str] = &["cargo", "xtask", "footprint"];
@@ -86,7 +86,7 @@ const REPLIES: &[&str] = &[
 ];
 
 /// Measures the share of a long conversation that is read from the model's cache.
-const CACHED: &[&str] = &[
+const CACHED_SHARE: &[&str] = &[
     "cargo",
     "test",
     "--quiet",
@@ -114,7 +114,7 @@ const FIRST_WORDS: &[&str] = &[
 ];
 
 /// Measures in virtual time when simultaneous background runs reach the model.
-const TOGETHER: &[&str] = &[
+const BACKGROUND_RUNS: &[&str] = &[
     "cargo",
     "test",
     "--quiet",
@@ -132,57 +132,57 @@ pub const ROWS: &[Row] = &[
     row(
         "start to ready, empty",
         Target::AtMost(ms(20.0)),
-        by(FOOTPRINT, |said| after(said, "start to ready, empty: ", Unit::Time)),
+        program(FOOTPRINT, |said| number_after(said, "start to ready, empty: ", Unit::Time)),
     ),
     row(
         "start to ready, empty, in memory",
         Target::AtMost(ms(20.0)),
-        by(FOOTPRINT, |said| after(said, "start to ready, empty, in memory: ", Unit::Time)),
+        program(FOOTPRINT, |said| number_after(said, "start to ready, empty, in memory: ", Unit::Time)),
     ),
     row(
         "start to ready, empty, with a model's key",
         Target::AtMost(ms(50.0)),
-        by(FOOTPRINT, |said| after(said, "start to ready, empty, with a key: ", Unit::Time)),
+        program(FOOTPRINT, |said| number_after(said, "start to ready, empty, with a key: ", Unit::Time)),
     ),
     row(
         "start to ready, 1 M entries",
         Target::AtMost(ms(100.0)),
-        by(FOOTPRINT, |said| after(said, "start to ready, 1 M entries: ", Unit::Time)),
+        program(FOOTPRINT, |said| number_after(said, "start to ready, 1 M entries: ", Unit::Time)),
     ),
     row(
         "idle memory",
         Target::AtMost(mb(15.0)),
-        by(FOOTPRINT, |said| after(said, "idle memory: ", Unit::Size)),
+        program(FOOTPRINT, |said| number_after(said, "idle memory: ", Unit::Size)),
     ),
     row(
         "idle memory after 100 requests, page open",
         Target::AtMost(mb(20.0)),
-        by(FOOTPRINT, |said| after(said, "idle memory, used: ", Unit::Size)),
+        program(FOOTPRINT, |said| number_after(said, "idle memory, used: ", Unit::Size)),
     ),
     row(
         "idle memory, in Discord and page open",
         Target::AtMost(mb(20.0)),
-        by(FOOTPRINT, |said| after(said, "idle memory, connected: ", Unit::Size)),
+        program(FOOTPRINT, |said| number_after(said, "idle memory, connected: ", Unit::Size)),
     ),
     row(
         "memory at most, with replies of a model that does not stop",
         Target::AtMost(mb(60.0)),
-        by(REPLIES, |said| after(said, "memory at most: ", Unit::Size)),
+        program(REPLIES, |said| number_after(said, "memory at most: ", Unit::Size)),
     ),
     row(
         "health at 1 M entries",
         Target::AtMost(ms(5.0)),
-        by(FOOTPRINT, |said| after(said, "health, 1 M entries: ", Unit::Time)),
+        program(FOOTPRINT, |said| number_after(said, "health, 1 M entries: ", Unit::Time)),
     ),
     row(
         "page to its first byte",
         Target::AtMost(ms(5.0)),
-        by(FOOTPRINT, |said| after(said, "page to its first byte: ", Unit::Time)),
+        program(FOOTPRINT, |said| number_after(said, "page to its first byte: ", Unit::Time)),
     ),
     row(
         "capture of plain words until it is stored, p95",
         Target::AtMost(ms(50.0)),
-        by(FOOTPRINT, |said| after(said, "capture, p95: ", Unit::Time)),
+        program(FOOTPRINT, |said| number_after(said, "capture, p95: ", Unit::Time)),
     ),
     row(
         "plain words read by the offline brain",
@@ -192,12 +192,12 @@ pub const ROWS: &[Row] = &[
     row(
         "fork of 10,000 entries, to the model's first byte",
         Target::AtMost(ms(5.0)),
-        by(FORKS, |said| after(said, "fork of 10000 to the wire, median: ", Unit::Time)),
+        program(FORKS, |said| number_after(said, "fork of 10000 to the wire, median: ", Unit::Time)),
     ),
     row(
         "fork of 10,000 entries, to the model's first byte, p99",
         Target::AtMost(ms(5.0)),
-        by(FORKS, |said| after(said, "fork of 10000 to the wire, p99: ", Unit::Time)),
+        program(FORKS, |said| number_after(said, "fork of 10000 to the wire, p99: ", Unit::Time)),
     ),
     row("fork of 10,000 entries, in the store", Target::AtMost(us(50.0)), Probe::Divan("fork/10000")),
     row(
@@ -234,310 +234,376 @@ pub const ROWS: &[Row] = &[
     row(
         "memory of one of 1,000 background runs",
         Target::AtMost(kb(100.0)),
-        by(FORKS, |said| after(said, "memory of one of 1000 forks: ", Unit::Size)),
+        program(FORKS, |said| number_after(said, "memory of one of 1000 forks: ", Unit::Size)),
     ),
     row(
         "message in to model request out at 10,000 entries, p99",
         Target::AtMost(ms(5.0)),
-        by(TURN, |said| after(said, "message in to model request out at 10000, p99: ", Unit::Time)),
+        program(TURN, |said| {
+            number_after(said, "message in to model request out at 10000, p99: ", Unit::Time)
+        }),
     ),
     row(
         "message in to model request out at 10,000 entries",
         Target::AtMost(ms(5.0)),
-        by(TURN, |said| after(said, "message in to model request out at 10000, median: ", Unit::Time)),
+        program(TURN, |said| {
+            number_after(said, "message in to model request out at 10000, median: ", Unit::Time)
+        }),
     ),
     row(
         "message in to model request out at 1,000 entries, p99",
         Target::AtMost(ms(5.0)),
-        by(TURN, |said| after(said, "message in to model request out at 1000, p99: ", Unit::Time)),
+        program(TURN, |said| {
+            number_after(said, "message in to model request out at 1000, p99: ", Unit::Time)
+        }),
     ),
-    told(
+    row_without_target(
         "first message after a start to model request out at 10,000 entries",
-        by(TURN, |said| after(said, "first message in to model request out at 10000, median: ", Unit::Time)),
+        program(TURN, |said| {
+            number_after(said, "first message in to model request out at 10000, median: ", Unit::Time)
+        }),
     ),
     row(
         "model delta to page",
         Target::AtMost(ms(1.0)),
-        by(TURN, |said| after(said, "model delta to page at 10000, median: ", Unit::Time)),
+        program(TURN, |said| number_after(said, "model delta to page at 10000, median: ", Unit::Time)),
     ),
     row(
         "offline reply, with the disk, p99",
         Target::AtMost(ms(5.0)),
-        by(TURN, |said| after(said, "offline reply with the disk, p99: ", Unit::Time)),
+        program(TURN, |said| number_after(said, "offline reply with the disk, p99: ", Unit::Time)),
     ),
     row(
         "fire jitter under 1,000 runs, p99",
         Target::AtMost(ms(20.0)),
-        by(JITTER, |said| after(said, "fire jitter under 1000 runs in memory, p99: ", Unit::Time)),
+        program(JITTER, |said| {
+            number_after(said, "fire jitter under 1000 runs in memory, p99: ", Unit::Time)
+        }),
     ),
-    told(
+    row_without_target(
         "fire jitter under 1,000 runs, with the disk, p99",
-        by(JITTER, |said| after(said, "fire jitter under 1000 runs with the disk, p99: ", Unit::Time)),
+        program(JITTER, |said| {
+            number_after(said, "fire jitter under 1000 runs with the disk, p99: ", Unit::Time)
+        }),
     ),
     row(
         "the last of 900 fires at once",
         Target::AtMost(ms(1000.0)),
-        by(JITTER, |said| after(said, "the last of 900 fires at once in memory: ", Unit::Time)),
+        program(JITTER, |said| number_after(said, "the last of 900 fires at once in memory: ", Unit::Time)),
     ),
     row(
         "first words of an answer of 6 s in Discord",
         Target::AtMost(ms(1000.0)),
-        by(FIRST_WORDS, |said| after(said, "first words of an answer of 6 s in Discord: ", Unit::Time)),
+        program(FIRST_WORDS, |said| {
+            number_after(said, "first words of an answer of 6 s in Discord: ", Unit::Time)
+        }),
     ),
     row(
         "the last of 10 background runs reaches the model",
         Target::AtMost(ms(200.0)),
-        by(TOGETHER, |said| after(said, "the last of 10 background runs reaches the model: ", Unit::Time)),
+        program(BACKGROUND_RUNS, |said| {
+            number_after(said, "the last of 10 background runs reaches the model: ", Unit::Time)
+        }),
     ),
     row(
         "100 background runs of 6 s are answered",
         Target::AtMost(ms(7000.0)),
-        by(TOGETHER, |said| after(said, "100 background runs of 6 s are answered: ", Unit::Time)),
+        program(BACKGROUND_RUNS, |said| {
+            number_after(said, "100 background runs of 6 s are answered: ", Unit::Time)
+        }),
     ),
     row(
         "reminder during no trouble, page and terminal, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| after(said, "reminder during no trouble, page and terminal, p99: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during no trouble, page and terminal, p99: ", Unit::Time)
+        }),
     ),
     row(
         "reminder during no model, page and terminal, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| after(said, "reminder during no model, page and terminal, p99: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during no model, page and terminal, p99: ", Unit::Time)
+        }),
     ),
     row(
         "reminder during a dead model, page and terminal, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| {
-            after(said, "reminder during a dead model, page and terminal, p99: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a dead model, page and terminal, p99: ", Unit::Time)
         }),
     ),
     row(
         "reminder during a silent model, page and terminal, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| {
-            after(said, "reminder during a silent model, page and terminal, p99: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a silent model, page and terminal, p99: ", Unit::Time)
         }),
     ),
     row(
         "reminder during a stream of pings, page and terminal, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| {
-            after(said, "reminder during a stream of pings, page and terminal, p99: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a stream of pings, page and terminal, p99: ", Unit::Time)
         }),
     ),
     row(
         "reminder during a long answer, page and terminal, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| {
-            after(said, "reminder during a long answer, page and terminal, p99: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a long answer, page and terminal, p99: ", Unit::Time)
         }),
     ),
     row(
         "reminder during a compaction, page and terminal, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| {
-            after(said, "reminder during a compaction, page and terminal, p99: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a compaction, page and terminal, p99: ", Unit::Time)
         }),
     ),
     row(
         "reminder during a tool that does not end, page and terminal, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| {
-            after(said, "reminder during a tool that does not end, page and terminal, p99: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(
+                said,
+                "reminder during a tool that does not end, page and terminal, p99: ",
+                Unit::Time,
+            )
         }),
     ),
     row(
         "reminder during an open approval, page and terminal, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| {
-            after(said, "reminder during an open approval, page and terminal, p99: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during an open approval, page and terminal, p99: ", Unit::Time)
         }),
     ),
     row(
         "reminder during a full outbox, page and terminal, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| {
-            after(said, "reminder during a full outbox, page and terminal, p99: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a full outbox, page and terminal, p99: ", Unit::Time)
         }),
     ),
     row(
         "reminder during no trouble, Discord, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| after(said, "reminder during no trouble, Discord, p99: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during no trouble, Discord, p99: ", Unit::Time)
+        }),
     ),
     row(
         "reminder during no model, Discord, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| after(said, "reminder during no model, Discord, p99: ", Unit::Time)),
+        program(LATENESS, |said| number_after(said, "reminder during no model, Discord, p99: ", Unit::Time)),
     ),
     row(
         "reminder during a dead model, Discord, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| after(said, "reminder during a dead model, Discord, p99: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a dead model, Discord, p99: ", Unit::Time)
+        }),
     ),
     row(
         "reminder during a silent model, Discord, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| after(said, "reminder during a silent model, Discord, p99: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a silent model, Discord, p99: ", Unit::Time)
+        }),
     ),
     row(
         "reminder during a stream of pings, Discord, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| after(said, "reminder during a stream of pings, Discord, p99: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a stream of pings, Discord, p99: ", Unit::Time)
+        }),
     ),
     row(
         "reminder during a long answer, Discord, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| after(said, "reminder during a long answer, Discord, p99: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a long answer, Discord, p99: ", Unit::Time)
+        }),
     ),
     row(
         "reminder during a compaction, Discord, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| after(said, "reminder during a compaction, Discord, p99: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a compaction, Discord, p99: ", Unit::Time)
+        }),
     ),
     row(
         "reminder during a tool that does not end, Discord, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| {
-            after(said, "reminder during a tool that does not end, Discord, p99: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a tool that does not end, Discord, p99: ", Unit::Time)
         }),
     ),
     row(
         "reminder during an open approval, Discord, p99",
         Target::AtMost(ms(50.0)),
-        by(LATENESS, |said| after(said, "reminder during an open approval, Discord, p99: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during an open approval, Discord, p99: ", Unit::Time)
+        }),
     ),
-    told(
+    row_without_target(
         "reminder during a full outbox, Discord, p99",
-        by(LATENESS, |said| after(said, "reminder during a full outbox, Discord, p99: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a full outbox, Discord, p99: ", Unit::Time)
+        }),
     ),
-    told(
+    row_without_target(
         "reminder during no trouble, page and terminal, median",
-        by(LATENESS, |said| {
-            after(said, "reminder during no trouble, page and terminal, median: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during no trouble, page and terminal, median: ", Unit::Time)
         }),
     ),
-    told(
+    row_without_target(
         "reminder during no model, page and terminal, median",
-        by(LATENESS, |said| after(said, "reminder during no model, page and terminal, median: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during no model, page and terminal, median: ", Unit::Time)
+        }),
     ),
-    told(
+    row_without_target(
         "reminder during a dead model, page and terminal, median",
-        by(LATENESS, |said| {
-            after(said, "reminder during a dead model, page and terminal, median: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a dead model, page and terminal, median: ", Unit::Time)
         }),
     ),
-    told(
+    row_without_target(
         "reminder during a silent model, page and terminal, median",
-        by(LATENESS, |said| {
-            after(said, "reminder during a silent model, page and terminal, median: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a silent model, page and terminal, median: ", Unit::Time)
         }),
     ),
-    told(
+    row_without_target(
         "reminder during a stream of pings, page and terminal, median",
-        by(LATENESS, |said| {
-            after(said, "reminder during a stream of pings, page and terminal, median: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a stream of pings, page and terminal, median: ", Unit::Time)
         }),
     ),
-    told(
+    row_without_target(
         "reminder during a long answer, page and terminal, median",
-        by(LATENESS, |said| {
-            after(said, "reminder during a long answer, page and terminal, median: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a long answer, page and terminal, median: ", Unit::Time)
         }),
     ),
-    told(
+    row_without_target(
         "reminder during a compaction, page and terminal, median",
-        by(LATENESS, |said| {
-            after(said, "reminder during a compaction, page and terminal, median: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a compaction, page and terminal, median: ", Unit::Time)
         }),
     ),
-    told(
+    row_without_target(
         "reminder during a tool that does not end, page and terminal, median",
-        by(LATENESS, |said| {
-            after(said, "reminder during a tool that does not end, page and terminal, median: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(
+                said,
+                "reminder during a tool that does not end, page and terminal, median: ",
+                Unit::Time,
+            )
         }),
     ),
-    told(
+    row_without_target(
         "reminder during an open approval, page and terminal, median",
-        by(LATENESS, |said| {
-            after(said, "reminder during an open approval, page and terminal, median: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during an open approval, page and terminal, median: ", Unit::Time)
         }),
     ),
-    told(
+    row_without_target(
         "reminder during a full outbox, page and terminal, median",
-        by(LATENESS, |said| {
-            after(said, "reminder during a full outbox, page and terminal, median: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a full outbox, page and terminal, median: ", Unit::Time)
         }),
     ),
-    told(
+    row_without_target(
         "reminder during no trouble, Discord, median",
-        by(LATENESS, |said| after(said, "reminder during no trouble, Discord, median: ", Unit::Time)),
-    ),
-    told(
-        "reminder during no model, Discord, median",
-        by(LATENESS, |said| after(said, "reminder during no model, Discord, median: ", Unit::Time)),
-    ),
-    told(
-        "reminder during a dead model, Discord, median",
-        by(LATENESS, |said| after(said, "reminder during a dead model, Discord, median: ", Unit::Time)),
-    ),
-    told(
-        "reminder during a silent model, Discord, median",
-        by(LATENESS, |said| after(said, "reminder during a silent model, Discord, median: ", Unit::Time)),
-    ),
-    told(
-        "reminder during a stream of pings, Discord, median",
-        by(LATENESS, |said| after(said, "reminder during a stream of pings, Discord, median: ", Unit::Time)),
-    ),
-    told(
-        "reminder during a long answer, Discord, median",
-        by(LATENESS, |said| after(said, "reminder during a long answer, Discord, median: ", Unit::Time)),
-    ),
-    told(
-        "reminder during a compaction, Discord, median",
-        by(LATENESS, |said| after(said, "reminder during a compaction, Discord, median: ", Unit::Time)),
-    ),
-    told(
-        "reminder during a tool that does not end, Discord, median",
-        by(LATENESS, |said| {
-            after(said, "reminder during a tool that does not end, Discord, median: ", Unit::Time)
+        program(LATENESS, |said| {
+            number_after(said, "reminder during no trouble, Discord, median: ", Unit::Time)
         }),
     ),
-    told(
-        "reminder during an open approval, Discord, median",
-        by(LATENESS, |said| after(said, "reminder during an open approval, Discord, median: ", Unit::Time)),
+    row_without_target(
+        "reminder during no model, Discord, median",
+        program(LATENESS, |said| {
+            number_after(said, "reminder during no model, Discord, median: ", Unit::Time)
+        }),
     ),
-    told(
+    row_without_target(
+        "reminder during a dead model, Discord, median",
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a dead model, Discord, median: ", Unit::Time)
+        }),
+    ),
+    row_without_target(
+        "reminder during a silent model, Discord, median",
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a silent model, Discord, median: ", Unit::Time)
+        }),
+    ),
+    row_without_target(
+        "reminder during a stream of pings, Discord, median",
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a stream of pings, Discord, median: ", Unit::Time)
+        }),
+    ),
+    row_without_target(
+        "reminder during a long answer, Discord, median",
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a long answer, Discord, median: ", Unit::Time)
+        }),
+    ),
+    row_without_target(
+        "reminder during a compaction, Discord, median",
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a compaction, Discord, median: ", Unit::Time)
+        }),
+    ),
+    row_without_target(
+        "reminder during a tool that does not end, Discord, median",
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a tool that does not end, Discord, median: ", Unit::Time)
+        }),
+    ),
+    row_without_target(
+        "reminder during an open approval, Discord, median",
+        program(LATENESS, |said| {
+            number_after(said, "reminder during an open approval, Discord, median: ", Unit::Time)
+        }),
+    ),
+    row_without_target(
         "reminder during a full outbox, Discord, median",
-        by(LATENESS, |said| after(said, "reminder during a full outbox, Discord, median: ", Unit::Time)),
+        program(LATENESS, |said| {
+            number_after(said, "reminder during a full outbox, Discord, median: ", Unit::Time)
+        }),
     ),
     row(
         "a week of 60 routines, simulated",
         Target::AtMost(ms(5000.0)),
-        by(FOOTPRINT, |said| after(said, "a week of sixty routines, simulated: ", Unit::Time)),
+        program(FOOTPRINT, |said| number_after(said, "a week of sixty routines, simulated: ", Unit::Time)),
     ),
     row(
         "history search over 1 M entries, p99",
         Target::AtMost(ms(20.0)),
-        by(SEARCH, |said| after(said, "history search, p99: ", Unit::Time)),
+        program(SEARCH, |said| number_after(said, "history search, p99: ", Unit::Time)),
     ),
     row("a call of a tool is decided upon", Target::AtMost(us(20.0)), Probe::Divan("call_is_decided_upon")),
-    cached("cached share of a main turn's input", |said| share(said, "a main turn")),
-    cached("cached share of a fork's first input", |said| share(said, "a fork")),
-    cached("cached share of a background fork's input", |said| share(said, "a background fork")),
-    told(
+    cached_row("cached share of a main turn's input", |said| cached_share(said, "a main turn")),
+    cached_row("cached share of a fork's first input", |said| cached_share(said, "a fork")),
+    cached_row("cached share of a background fork's input", |said| cached_share(said, "a background fork")),
+    row_without_target(
         "cached share of the first input after a compaction",
-        by(CACHED, |said| share(said, "a compaction")),
+        program(CACHED_SHARE, |said| cached_share(said, "a compaction")),
     ),
     row(
         "fixed prompt overhead, tokens",
         Target::AtMost(count(5000.0)),
-        by(OVERHEAD, |said| after(said, "fixed prompt overhead: ", Unit::Count)),
+        program(OVERHEAD, |said| number_after(said, "fixed prompt overhead: ", Unit::Count)),
     ),
     row(
         "release binary",
         Target::AtMost(mb(25.0)),
-        by(FOOTPRINT, |said| after(said, "release binary: ", Unit::Size)),
+        program(FOOTPRINT, |said| number_after(said, "release binary: ", Unit::Size)),
     ),
 ];
 
@@ -546,25 +612,25 @@ const fn row(name: &'static str, target: Target, probe: Probe) -> Row {
 }
 
 /// Creates a row without a target.
-const fn told(name: &'static str, probe: Probe) -> Row {
+const fn row_without_target(name: &'static str, probe: Probe) -> Row {
     Row { name, target: None, probe }
 }
 
-const fn by(words: &'static [&'static str], read: Read) -> Probe {
+const fn program(words: &'static [&'static str], read: ReadAmount) -> Probe {
     Probe::Program(words, read)
 }
 
-const fn cached(name: &'static str, read: Read) -> Row {
-    row(name, Target::AtLeast(percent(98.0)), by(CACHED, read))
+const fn cached_row(name: &'static str, read: ReadAmount) -> Row {
+    row(name, Target::AtLeast(percent(98.0)), program(CACHED_SHARE, read))
 }
 
-fn share(said: &str, of: &str) -> Option<Amount> {
-    after(said, &format!("cached share of {of}: "), Unit::Share)
+fn cached_share(output: &str, of: &str) -> Option<Amount> {
+    number_after(output, &format!("cached share of {of}: "), Unit::Percent)
 }
 
 /// Returns the number after `words` in `said`, for programs that print `words: 12.5`.
-pub fn after(said: &str, words: &str, unit: Unit) -> Option<Amount> {
-    let (_, rest) = said.split_once(words)?;
+pub fn number_after(output: &str, words: &str, unit: Unit) -> Option<Amount> {
+    let (_, rest) = output.split_once(words)?;
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
     Some(Amount { value: rest[..end].parse().ok()?, unit })
 }
@@ -574,14 +640,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_read_after_its_words() {
-        assert_eq!(after("rss: 1200 kB\n", "rss: ", Unit::Size).map(|amount| amount.value), Some(1200.0));
-        assert_eq!(after("rss: none", "rss: ", Unit::Size), None);
-        assert_eq!(after("nothing", "rss: ", Unit::Size), None);
+    fn number_is_read_after_its_words() {
+        assert_eq!(
+            number_after("rss: 1200 kB\n", "rss: ", Unit::Size).map(|amount| amount.value),
+            Some(1200.0)
+        );
+        assert_eq!(number_after("rss: none", "rss: ", Unit::Size), None);
+        assert_eq!(number_after("nothing", "rss: ", Unit::Size), None);
     }
 
     #[test]
-    fn no_two_rows_have_one_name() {
+    fn row_names_are_unique() {
         let mut names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
         names.sort_unstable();
         names.dedup();

@@ -4,7 +4,7 @@ use super::amount::{Amount, Target};
 
 /// One line of the table.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct TableLine {
     pub name: String,
     /// The promised value, if any.
     pub target: Option<Target>,
@@ -12,9 +12,9 @@ pub struct Line {
     pub measured: Option<Amount>,
 }
 
-impl Line {
+impl TableLine {
     /// Returns whether it was measured and misses its target.
-    pub fn misses(&self) -> bool {
+    pub fn misses_target(&self) -> bool {
         matches!((self.target, self.measured), (Some(target), Some(measured)) if !target.is_met_by(measured))
     }
 
@@ -22,7 +22,7 @@ impl Line {
         let target = self.target.map_or_else(|| "-".into(), |target| target.to_string());
         let measured = self.measured.map_or_else(|| "not measured".into(), |amount| amount.to_string());
         let verdict = match (self.target, self.measured) {
-            (Some(_), Some(_)) if self.misses() => "MISSED",
+            (Some(_), Some(_)) if self.misses_target() => "MISSED",
             (Some(_), Some(_)) => "kept",
             _ => "",
         };
@@ -30,14 +30,14 @@ impl Line {
     }
 }
 
-const HEADS: [&str; 4] = ["What", "Target", "Measured", ""];
+const HEADERS: [&str; 4] = ["What", "Target", "Measured", ""];
 
 /// Formats the table for the terminal.
-pub fn plain(lines: &[Line]) -> String {
-    let mut rows = vec![HEADS.map(str::to_owned)];
-    rows.extend(lines.iter().map(Line::cells));
+pub fn format_text(lines: &[TableLine]) -> String {
+    let mut rows = vec![HEADERS.map(str::to_owned)];
+    rows.extend(lines.iter().map(TableLine::cells));
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..HEADS.len()).map(width).collect();
+    let widths: Vec<_> = (0..HEADERS.len()).map(width).collect();
     let drawn = rows.iter().map(|row| {
         let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         cells.join("  ").trim_end().to_owned()
@@ -46,15 +46,16 @@ pub fn plain(lines: &[Line]) -> String {
 }
 
 /// Formats the page in the documentation: rows with a target first.
-pub fn page(lines: &[Line], machine: &str) -> String {
-    let (aims, others): (Vec<_>, Vec<_>) =
+pub fn format_page(lines: &[TableLine], machine: &str) -> String {
+    let (with_target, others): (Vec<_>, Vec<_>) =
         lines.iter().map(|line| (line.target, line.cells())).partition(|(target, _)| target.is_some());
-    let aims: String = aims.iter().map(|(_, cells)| format!("| {} |\n", cells.join(" | "))).collect();
+    let with_target: String =
+        with_target.iter().map(|(_, cells)| format!("| {} |\n", cells.join(" | "))).collect();
     let others: String =
         others.iter().map(|(_, [what, _, measured, _])| format!("| {what} | {measured} |\n")).collect();
     format!(
         "# How fast, how small\n\nWritten by `cargo xtask bench`, not by hand. Times are medians unless the line says otherwise.\n\
-         Measured on {machine}.\n\n| What | Target | Measured | |\n| --- | --- | --- | --- |\n{aims}\n\
+         Measured on {machine}.\n\n| What | Target | Measured | |\n| --- | --- | --- | --- |\n{with_target}\n\
          ## Without a target\n\nWhat these show is how something grows, and what the `claude` program takes beside our own client.\n\n\
          | What | Measured |\n| --- | --- |\n{others}"
     )
@@ -62,7 +63,7 @@ pub fn page(lines: &[Line], machine: &str) -> String {
 
 /// Returns `page` with the rows of `lines` replaced; fails with the name of a line that has no row
 /// there.
-pub fn updated(page: &str, lines: &[Line]) -> Result<String, String> {
+pub fn update_page(page: &str, lines: &[TableLine]) -> Result<String, String> {
     let mut rows: Vec<String> = page.lines().map(str::to_owned).collect();
     for line in lines {
         let start = format!("| {} | ", line.name);
@@ -82,8 +83,8 @@ mod tests {
     use super::super::amount::{ms, us};
     use super::*;
 
-    fn lines() -> Vec<Line> {
-        let line = |name: &str, target, measured| Line { name: name.into(), target, measured };
+    fn lines() -> Vec<TableLine> {
+        let line = |name: &str, target, measured| TableLine { name: name.into(), target, measured };
         vec![
             line("fork", Some(Target::AtMost(us(50.0))), Some(us(17.0))),
             line("start", Some(Target::AtMost(ms(20.0))), Some(ms(21.0))),
@@ -93,25 +94,25 @@ mod tests {
     }
 
     #[test]
-    fn the_table_says_what_is_kept_missed_and_not_measured() {
+    fn table_shows_kept_missed_and_unmeasured_targets() {
         let drawn = "\
 What    Target         Measured
 fork    at most 50 µs  17 µs         kept
 start   at most 20 ms  21 ms         MISSED
 search  at most 20 ms  not measured
 draw    -              1 ms";
-        assert_eq!(plain(&lines()), drawn);
+        assert_eq!(format_text(&lines()), drawn);
     }
 
     #[test]
-    fn only_what_was_measured_can_miss() {
-        let missed: Vec<_> = lines().iter().map(Line::misses).collect();
+    fn only_a_measured_line_can_miss() {
+        let missed: Vec<_> = lines().iter().map(TableLine::misses_target).collect();
         assert_eq!(missed, [false, true, false, false]);
     }
 
     #[test]
-    fn the_page_names_the_machine_and_holds_every_line() {
-        let page = page(&lines(), "2 cores");
+    fn page_has_the_machine_and_every_line() {
+        let page = format_page(&lines(), "2 cores");
         assert!(page.contains("Measured on 2 cores.\n"), "{page}");
         assert!(
             page.contains("| search | at most 20 ms | not measured |  |\n\n## Without a target\n"),
@@ -122,14 +123,14 @@ draw    -              1 ms";
     }
 
     #[test]
-    fn single_rows_of_the_page_are_replaced() {
-        let old = page(&lines(), "2 cores");
-        let faster = |name: &str, target| Line { name: name.into(), target, measured: Some(ms(2.0)) };
+    fn rows_of_the_page_are_replaced() {
+        let old = format_page(&lines(), "2 cores");
+        let faster = |name: &str, target| TableLine { name: name.into(), target, measured: Some(ms(2.0)) };
         let changed = [faster("start", Some(Target::AtMost(ms(20.0)))), faster("draw", None)];
-        let new = updated(&old, &changed).unwrap();
+        let new = update_page(&old, &changed).unwrap();
         assert!(new.contains("| start | at most 20 ms | 2 ms | kept |\n"), "{new}");
         assert!(new.ends_with("| draw | 2 ms |\n"), "{new}");
         assert_eq!(new.lines().count(), old.lines().count());
-        assert_eq!(updated(&old, &[faster("fly", None)]), Err("fly".to_owned()));
+        assert_eq!(update_page(&old, &[faster("fly", None)]), Err("fly".to_owned()));
     }
 }

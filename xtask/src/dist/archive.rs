@@ -30,16 +30,16 @@ impl Entry {
     }
 
     /// Creates a gzip-compressed file with mode 644.
-    pub fn packed(path: &str, text: String) -> Self {
+    pub fn gzipped(path: &str, text: String) -> Self {
         Self::file(path, gzip(text.as_bytes()))
     }
 }
 
 /// Creates an `ar` archive of these members, in this order.
-pub fn ar(members: &[(&str, Vec<u8>)], made: u64) -> Vec<u8> {
+pub fn create_ar(members: &[(&str, Vec<u8>)], timestamp: u64) -> Vec<u8> {
     let mut whole = b"!<arch>\n".to_vec();
     for (name, bytes) in members {
-        let head = format!("{name:<16}{made:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 100_644, bytes.len());
+        let head = format!("{name:<16}{timestamp:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 100_644, bytes.len());
         whole.extend_from_slice(head.as_bytes());
         whole.extend_from_slice(bytes);
         if bytes.len() % 2 == 1 {
@@ -50,7 +50,7 @@ pub fn ar(members: &[(&str, Vec<u8>)], made: u64) -> Vec<u8> {
 }
 
 /// Creates a `tar` archive of these files and their parent folders, all owned by root.
-pub fn tar(entries: &[Entry], made: u64) -> anyhow::Result<Vec<u8>> {
+pub fn create_tar(entries: &[Entry], timestamp: u64) -> anyhow::Result<Vec<u8>> {
     let mut whole = Vec::new();
     let mut folders = vec!["./".to_owned()];
     for entry in entries {
@@ -63,11 +63,11 @@ pub fn tar(entries: &[Entry], made: u64) -> anyhow::Result<Vec<u8>> {
         }
     }
     for folder in &folders {
-        whole.extend(head(folder, 0o755, 0, made, b'5')?);
+        whole.extend(tar_header(folder, 0o755, 0, timestamp, b'5')?);
     }
     for entry in entries {
         let size = entry.bytes.len();
-        whole.extend(head(&format!("./{}", entry.path), entry.mode, size, made, b'0')?);
+        whole.extend(tar_header(&format!("./{}", entry.path), entry.mode, size, timestamp, b'0')?);
         whole.extend_from_slice(&entry.bytes);
         whole.resize(whole.len().next_multiple_of(BLOCK), 0);
     }
@@ -75,7 +75,7 @@ pub fn tar(entries: &[Entry], made: u64) -> anyhow::Result<Vec<u8>> {
     Ok(whole)
 }
 
-fn head(name: &str, mode: u32, size: usize, made: u64, kind: u8) -> anyhow::Result<Vec<u8>> {
+fn tar_header(name: &str, mode: u32, size: usize, timestamp: u64, kind: u8) -> anyhow::Result<Vec<u8>> {
     ensure!(name.len() < 100, "{name} is too long for an archive");
     let mut head = vec![0; BLOCK];
     let mut put = |at: usize, text: &str| head[at..at + text.len()].copy_from_slice(text.as_bytes());
@@ -84,7 +84,7 @@ fn head(name: &str, mode: u32, size: usize, made: u64, kind: u8) -> anyhow::Resu
     put(108, "0000000");
     put(116, "0000000");
     put(124, &format!("{size:011o}"));
-    put(136, &format!("{made:011o}"));
+    put(136, &format!("{timestamp:011o}"));
     put(148, "        ");
     put(257, "ustar");
     put(263, "00");
@@ -105,7 +105,7 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the members of an `ar` archive.
-pub fn ar_members(bytes: &[u8]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+pub fn read_ar(bytes: &[u8]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let mut rest = bytes.strip_prefix(b"!<arch>\n").context("no ar")?;
     let mut members = Vec::new();
     while rest.len() >= 60 {
@@ -121,7 +121,7 @@ pub fn ar_members(bytes: &[u8]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
 }
 
 /// Returns the files of a `tar` archive, without its folders.
-pub fn tar_entries(bytes: &[u8]) -> anyhow::Result<Vec<Entry>> {
+pub fn read_tar(bytes: &[u8]) -> anyhow::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     let mut at = 0;
     while bytes.get(at).is_some_and(|first| *first != 0) {

@@ -1,15 +1,15 @@
 //! Run-time dependencies of a program, read from its ELF file.
 
 /// The type of the program header that names the dynamic loader.
-const LOADER: u32 = 3;
+const PT_INTERP: u32 = 3;
 
 /// Returns whether it is a program without a dynamic loader.
-pub fn needs_nothing(bytes: &[u8]) -> bool {
-    parts(bytes).is_some_and(|kinds| !kinds.is_empty() && !kinds.contains(&LOADER))
+pub fn is_static(bytes: &[u8]) -> bool {
+    program_header_types(bytes).is_some_and(|kinds| !kinds.is_empty() && !kinds.contains(&PT_INTERP))
 }
 
 /// Returns the types of the program headers of a 64-bit program.
-fn parts(bytes: &[u8]) -> Option<Vec<u32>> {
+fn program_header_types(bytes: &[u8]) -> Option<Vec<u32>> {
     bytes.strip_prefix(b"\x7fELF\x02\x01")?;
     let number = |at: usize, size: usize| -> Option<usize> {
         let part = bytes.get(at..at.checked_add(size)?)?;
@@ -50,15 +50,15 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_names_a_loader_needs_the_machine() {
-        assert!(needs_nothing(&program(&[1, 1, 2])));
-        assert!(!needs_nothing(&program(&[6, 3, 1])));
-        assert!(!needs_nothing(b"#!/bin/sh\n"));
-        assert!(!needs_nothing(&program(&[1])[..66]));
+    fn program_with_a_loader_is_not_static() {
+        assert!(is_static(&program(&[1, 1, 2])));
+        assert!(!is_static(&program(&[6, 3, 1])));
+        assert!(!is_static(b"#!/bin/sh\n"));
+        assert!(!is_static(&program(&[1])[..66]));
     }
 
     #[test]
-    fn the_newest_glibc_counts() {
+    fn newest_glibc_is_found() {
         assert_eq!(newest_glibc(b"..GLIBC_2.4\0GLIBC_2.34\0GLIBC_2.17.."), Some("2.34".to_owned()));
         assert_eq!(newest_glibc(b"nothing"), None);
     }

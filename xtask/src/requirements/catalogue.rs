@@ -13,7 +13,7 @@ pub struct Section {
     /// The part of the list: `behaviour` or `reliability`.
     pub group: String,
     /// The prefix of all its ids.
-    pub letters: String,
+    pub prefix: String,
     pub title: String,
     /// Its ids, in order.
     pub ids: Vec<String>,
@@ -38,9 +38,9 @@ impl Catalogue {
                 group.as_deref().context("a section needs a `[group]` above it").with_context(context)?;
             let section = Section::parse(group, line).with_context(context)?;
             ensure!(
-                sections.iter().all(|other| other.letters != section.letters),
+                sections.iter().all(|other| other.prefix != section.prefix),
                 "the section {} stands in the list twice",
-                section.letters
+                section.prefix
             );
             sections.push(section);
         }
@@ -48,7 +48,7 @@ impl Catalogue {
     }
 
     /// Returns whether `id` is in the list.
-    pub fn has(&self, id: &str) -> bool {
+    pub fn contains(&self, id: &str) -> bool {
         self.0.iter().any(|section| section.ids.iter().any(|known| known == id))
     }
 
@@ -58,11 +58,11 @@ impl Catalogue {
     }
 
     /// Returns the list with only one section.
-    pub fn only(&self, letters: &str) -> anyhow::Result<Self> {
-        match self.0.iter().find(|section| section.letters.eq_ignore_ascii_case(letters)) {
+    pub fn section_only(&self, letters: &str) -> anyhow::Result<Self> {
+        match self.0.iter().find(|section| section.prefix.eq_ignore_ascii_case(letters)) {
             Some(section) => Ok(Self(vec![section.clone()])),
             None => {
-                let known: Vec<_> = self.0.iter().map(|section| section.letters.as_str()).collect();
+                let known: Vec<_> = self.0.iter().map(|section| section.prefix.as_str()).collect();
                 bail!("there is no section {letters}; there are {}", known.join(" "))
             }
         }
@@ -81,16 +81,18 @@ impl Section {
         let hyphen = if group == "behaviour" { "-" } else { "" };
         let mut ids = Vec::new();
         for part in numbers.split(',') {
-            for number in expand(part).with_context(|| format!("`{part}` is no number and no range"))? {
+            for number in
+                expand_numbers(part).with_context(|| format!("`{part}` is no number and no range"))?
+            {
                 ids.push(format!("{letters}{hyphen}{number}"));
             }
         }
-        Ok(Self { group: group.into(), letters: letters.into(), title: title.into(), ids })
+        Ok(Self { group: group.into(), prefix: letters.into(), title: title.into(), ids })
     }
 }
 
 /// Expands `7`, `3b` or `1-56` to numbers.
-fn expand(part: &str) -> Option<Vec<String>> {
+fn expand_numbers(part: &str) -> Option<Vec<String>> {
     if let Some((first, last)) = part.split_once('-') {
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
         return (first <= last).then(|| (first..=last).map(|n| n.to_string()).collect());
@@ -105,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_and_odd_numbers_expand() {
+    fn ranges_and_suffixed_numbers_expand() {
         let list = Catalogue::parse(
             "# Words.\n[behaviour]\nSE 1-2,5 Sessions\n\n[reliability]\nI 3,3b,4 Authority\n",
         );
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_says_nothing_clear_is_refused() {
+    fn invalid_list_is_refused() {
         for text in [
             "SE 1-2 No group",
             "[behaviour]\nSE 2-1 Backwards",
@@ -128,10 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn one_section_can_be_asked_for() {
+    fn one_section_can_be_selected() {
         let list = Catalogue::parse("[behaviour]\nSE 1-2 Sessions\nDD 1 Files\n").unwrap();
-        assert!(list.only("dd").unwrap().has("DD-1"));
-        assert!(!list.only("DD").unwrap().has("SE-1"));
-        assert!(list.only("XX").unwrap_err().to_string().contains("SE DD"));
+        assert!(list.section_only("dd").unwrap().contains("DD-1"));
+        assert!(!list.section_only("DD").unwrap().contains("SE-1"));
+        assert!(list.section_only("XX").unwrap_err().to_string().contains("SE DD"));
     }
 }

@@ -9,14 +9,14 @@ use super::step::{NotRun, Outcome, Program};
 /// The changed files of a checkout: each with its git state and a hash of its content. None without
 /// git.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checkout(Option<BTreeMap<String, (String, u64)>>);
+pub struct CheckoutState(Option<BTreeMap<String, (String, u64)>>);
 
-impl Checkout {
+impl CheckoutState {
     /// Reads the state of the checkout in `root`.
-    pub fn look(root: &Path) -> Self {
+    pub fn read(root: &Path) -> Self {
         let words = ["-c", "core.quotePath=false", "status", "--porcelain", "--untracked-files=all"];
-        let told = Program::new("git", &words).within(root).answer_untrimmed();
-        Self(told.map(|told| told.lines().filter_map(|line| entry(root, line)).collect()))
+        let status = Program::new("git", &words).in_folder(root).stdout_untrimmed();
+        Self(status.map(|status| status.lines().filter_map(|line| parse_entry(root, line)).collect()))
     }
 
     /// Fails if anything is different `after`, and lists it.
@@ -38,7 +38,7 @@ impl Checkout {
 }
 
 /// Parses a line such as ` M docs/page.png`, and hashes the current content of the file.
-fn entry(root: &Path, line: &str) -> Option<(String, (String, u64))> {
+fn parse_entry(root: &Path, line: &str) -> Option<(String, (String, u64))> {
     let (state, file) = line.split_at_checked(3)?;
     let mut hasher = DefaultHasher::new();
     std::fs::read(root.join(file.trim_matches('"'))).ok().hash(&mut hasher);
@@ -52,12 +52,12 @@ mod tests {
     fn git(root: &Path, words: &[&str]) {
         let identity =
             ["-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false"];
-        let outcome = Program::new("git", &[&identity, words].concat()).within(root).run();
+        let outcome = Program::new("git", &[&identity, words].concat()).in_folder(root).run();
         assert!(outcome.passed(), "{outcome:?}");
     }
 
     #[test]
-    fn a_file_that_the_tests_write_or_change_is_named() {
+    fn changed_and_new_files_are_listed() {
         let root = std::env::temp_dir().join(format!("ollim-checkout-test-{}", std::process::id()));
         std::fs::create_dir_all(&root).unwrap();
         let write = |name: &str, text: &str| std::fs::write(root.join(name), text).unwrap();
@@ -68,12 +68,14 @@ mod tests {
         git(&root, &["commit", "--quiet", "--message", "first"]);
         write("edited.rs", "fn new() {}");
 
-        let before = Checkout::look(&root);
-        assert!(before.compare(&Checkout::look(&root)).passed(), "an edit from before the run is fine");
+        let before = CheckoutState::read(&root);
+        assert!(before.compare(&CheckoutState::read(&root)).passed(), "an edit from before the run is fine");
         write("picture.png", "taken anew");
         write("left behind.txt", "by a test");
         write("edited.rs", "fn newer() {}");
-        let Outcome::Failed(named, _) = before.compare(&Checkout::look(&root)) else { panic!("it passed") };
+        let Outcome::Failed(named, _) = before.compare(&CheckoutState::read(&root)) else {
+            panic!("it passed")
+        };
         let files = ["edited.rs", "\"left behind.txt\"", "picture.png"];
         let mut expected = files.map(|file| format!("changed during the run: {file}"));
         expected.sort();
@@ -82,7 +84,7 @@ mod tests {
         assert_eq!(named, expected);
         std::fs::remove_dir_all(&root).unwrap();
 
-        let nowhere = Checkout(None);
+        let nowhere = CheckoutState(None);
         assert!(matches!(nowhere.compare(&nowhere), Outcome::NotRun(NotRun::Optional, _)));
     }
 }

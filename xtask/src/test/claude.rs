@@ -14,42 +14,42 @@ pub const VARIABLE: &str = "OLLIM_TEST_CLAUDE";
 
 /// Installs the program and runs the tests that need it. A machine where it cannot be installed is
 /// no failure, but the summary says that these tests did not run.
-pub fn steps(report: &mut Report, root: &Path) {
-    let Some(program) = program() else {
+pub fn run_steps(report: &mut Report, root: &Path) {
+    let Some(program) = program_path() else {
         let why = "there is no home folder to install the claude program into";
         report.step("claude tests", || Outcome::NotRun(NotRun::Optional, why.into()));
         return;
     };
     report.step("claude tests", || match install(&program) {
-        Outcome::Passed(_) => tests(&program, root),
-        Outcome::Failed(_, why) => unready(&why),
-        Outcome::NotRun(_, why) => unready(&why),
+        Outcome::Passed(_) => run_tests(&program, root),
+        Outcome::Failed(_, why) => not_ready(&why),
+        Outcome::NotRun(_, why) => not_ready(&why),
     });
 }
 
 /// Returns the program after installing it, or None if that fails.
-pub fn ready() -> Option<PathBuf> {
-    program().filter(|program| install(program).passed())
+pub fn ensure_installed() -> Option<PathBuf> {
+    program_path().filter(|program| install(program).passed())
 }
 
-fn unready(why: &str) -> Outcome {
+fn not_ready(why: &str) -> Outcome {
     let why = why.lines().last().unwrap_or_default();
     Outcome::NotRun(NotRun::Optional, format!("the claude program could not be installed: {why}"))
 }
 
 /// Returns the path of the program, installed or not.
-fn program() -> Option<PathBuf> {
+fn program_path() -> Option<PathBuf> {
     if let Some(path) = Machine.variable(VARIABLE) {
         return Some(path.into());
     }
-    Machine.cache(&format!("claude-code-{VERSION}/node_modules/.bin/claude"))
+    Machine.cache_folder(&format!("claude-code-{VERSION}/node_modules/.bin/claude"))
 }
 
 fn install(program: &Path) -> Outcome {
     if version(program) == Some(VERSION.to_owned()) {
         return Outcome::Passed(Vec::new());
     }
-    let Some(folder) = program.ancestors().nth(3) else { return unready("no folder for it") };
+    let Some(folder) = program.ancestors().nth(3) else { return not_ready("no folder for it") };
     if !Machine.has("npm", &["--version"]) {
         let installed = Machine.install(&["nodejs", "npm"]);
         if !installed.passed() {
@@ -73,14 +73,14 @@ fn install(program: &Path) -> Outcome {
 }
 
 fn version(program: &Path) -> Option<String> {
-    let said = Program::new(&program.display().to_string(), &["--version"]).answer()?;
-    said.split_whitespace().next().map(str::to_owned)
+    let output = Program::new(&program.display().to_string(), &["--version"]).stdout()?;
+    output.split_whitespace().next().map(str::to_owned)
 }
 
 /// Runs the tests of the client, of the whole application, and the stories with this model.
-fn tests(program: &Path, root: &Path) -> Outcome {
-    let alone = ["--package", "models", "--package", "ollim-bot", "--test", "claude"];
-    let all = ["--include-ignored", "--skip", "measure::"];
+fn run_tests(program: &Path, root: &Path) -> Outcome {
+    let packages = ["--package", "models", "--package", "ollim-bot", "--test", "claude"];
+    let include_ignored = ["--include-ignored", "--skip", "measure::"];
     let run = |what: &[&str], which: &[&str]| {
         let words: Vec<_> = ["test", "--no-fail-fast", "--color", "never"]
             .iter()
@@ -89,7 +89,12 @@ fn tests(program: &Path, root: &Path) -> Outcome {
             .chain(which)
             .copied()
             .collect();
-        Program::new("cargo", &words).within(root).with(VARIABLE, program).counting(report::libtest).run()
+        Program::new("cargo", &words)
+            .in_folder(root)
+            .with_variable(VARIABLE, program)
+            .with_summary(report::libtest_summary)
+            .run()
     };
-    run(&alone, &all).and(|| run(&["--package", "engine", "--test", "stories"], &["--ignored", "claude"]))
+    run(&packages, &include_ignored)
+        .and(|| run(&["--package", "engine", "--test", "stories"], &["--ignored", "claude"]))
 }

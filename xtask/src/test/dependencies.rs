@@ -10,40 +10,40 @@ use super::step::{NotRun, Outcome, Program};
 const VERSION: &str = "0.20.2";
 /// The messages if the advisory database cannot be fetched, and if there is no local copy or only
 /// an old one.
-const UNREACHED: &str = "failed to fetch advisory database";
+const FETCH_FAILED: &str = "failed to fetch advisory database";
 const NEVER_FETCHED: &str = "failed to get 'FETCH_HEAD' metadata";
 const TOO_OLD: &str = "repository is stale";
 
 /// Checks all dependencies, including those for build and tests.
-pub fn steps(report: &mut Report, root: &Path) {
-    if report.step("cargo-deny", || installed(root)) {
-        report.step("dependencies", || deny(root, &["check", "licenses", "bans", "sources"]));
-        report.step("advisories", || advisories(root));
+pub fn run_steps(report: &mut Report, root: &Path) {
+    if report.step("cargo-deny", || ensure_cargo_deny(root)) {
+        report.step("dependencies", || run_deny(root, &["check", "licenses", "bans", "sources"]));
+        report.step("advisories", || check_advisories(root));
     }
 }
 
-fn installed(root: &Path) -> Outcome {
+fn ensure_cargo_deny(root: &Path) -> Outcome {
     if Machine.has("cargo", &["deny", "--version"]) {
         Outcome::Passed(Vec::new())
     } else {
         let words = ["install", "cargo-deny", "--locked", "--version", VERSION];
-        Program::new("cargo", &words).within(root).run()
+        Program::new("cargo", &words).in_folder(root).run()
     }
 }
 
 /// Checks against the current database. If it cannot be fetched, uses the local copy; without a
 /// recent one the step does not run.
-fn advisories(root: &Path) -> Outcome {
-    match deny(root, &["check", "advisories"]) {
-        Outcome::Failed(_, said) if said.contains(UNREACHED) => {
-            from_memory(deny(root, &["--offline", "check", "advisories"]))
+fn check_advisories(root: &Path) -> Outcome {
+    match run_deny(root, &["check", "advisories"]) {
+        Outcome::Failed(_, said) if said.contains(FETCH_FAILED) => {
+            offline_result(run_deny(root, &["--offline", "check", "advisories"]))
         }
         outcome @ (Outcome::Passed(_) | Outcome::Failed(..) | Outcome::NotRun(..)) => outcome,
     }
 }
 
 /// Interprets a check against the local copy.
-fn from_memory(outcome: Outcome) -> Outcome {
+fn offline_result(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Failed(_, said) if [NEVER_FETCHED, TOO_OLD].iter().any(|none| said.contains(none)) => {
             let why = "the list of known faults cannot be fetched from here, and there is no recent one";
@@ -53,8 +53,8 @@ fn from_memory(outcome: Outcome) -> Outcome {
     }
 }
 
-fn deny(root: &Path, words: &[&str]) -> Outcome {
-    Program::new("cargo", &[&["deny", "--workspace"], words].concat()).within(root).run()
+fn run_deny(root: &Path, words: &[&str]) -> Outcome {
+    Program::new("cargo", &[&["deny", "--workspace"], words].concat()).in_folder(root).run()
 }
 
 #[cfg(test)]
@@ -63,12 +63,12 @@ mod tests {
 
     /// L1: only a missing database is excused; a vulnerability in the local copy is a failure.
     #[test]
-    fn without_a_list_nothing_is_claimed_and_with_one_a_fault_fails() {
-        let failed = |said: &str| from_memory(Outcome::Failed(Vec::new(), said.into()));
+    fn missing_database_is_excused_and_a_vulnerability_fails() {
+        let failed = |output: &str| offline_result(Outcome::Failed(Vec::new(), output.into()));
         for none in [NEVER_FETCHED, TOO_OLD] {
             assert!(matches!(failed(none), Outcome::NotRun(NotRun::Optional, _)), "{none}");
         }
         assert!(matches!(failed("error[vulnerability]: reads beyond the end"), Outcome::Failed(..)));
-        assert!(from_memory(Outcome::Passed(Vec::new())).passed());
+        assert!(offline_result(Outcome::Passed(Vec::new())).passed());
     }
 }

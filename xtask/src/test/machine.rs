@@ -12,11 +12,11 @@ pub struct Machine;
 impl Machine {
     /// Returns whether a program exists and runs successfully.
     pub fn has(self, program: &str, words: &[&str]) -> bool {
-        Program::new(program, words).answer().is_some()
+        Program::new(program, words).stdout().is_some()
     }
 
     /// Returns the first of the programs that prints a version.
-    pub fn first<'a>(self, programs: &[&'a str]) -> Option<&'a str> {
+    pub fn first_available<'a>(self, programs: &[&'a str]) -> Option<&'a str> {
         programs.iter().copied().find(|program| self.has(program, &["--version"]))
     }
 
@@ -26,7 +26,7 @@ impl Machine {
     }
 
     /// Returns a cache folder for our installations, or None without a home folder.
-    pub fn cache(self, place: &str) -> Option<PathBuf> {
+    pub fn cache_folder(self, place: &str) -> Option<PathBuf> {
         let caches = self.variable("XDG_CACHE_HOME").map(PathBuf::from);
         let caches = caches.or_else(|| Some(PathBuf::from(self.variable("HOME")?).join(".cache")))?;
         Some(caches.join("ollim-bot").join(place))
@@ -36,11 +36,11 @@ impl Machine {
     pub fn install(self, packages: &[&str]) -> Outcome {
         let names = packages.join(" ");
         if !self.has("apt-get", &["--version"]) {
-            return refused(format!("missing: {names}, and there is no apt-get; install by hand"));
+            return not_run(format!("missing: {names}, and there is no apt-get; install by hand"));
         }
-        let Some(prefix) = self.authority() else {
+        let Some(prefix) = self.root_prefix() else {
             let remedy = format!("run `sudo apt-get install {names}` once");
-            return refused(format!("missing: {names}, and installing needs root; {remedy}"));
+            return not_run(format!("missing: {names}, and installing needs root; {remedy}"));
         };
         let updated = apt(prefix, &["update"]).run();
         if let Outcome::NotRun(..) = updated {
@@ -53,7 +53,7 @@ impl Machine {
     }
 
     /// Makes sure that Python can create virtual environments.
-    pub fn python(self) -> Outcome {
+    pub fn ensure_python(self) -> Outcome {
         if self.has("python3", &["-c", "import venv, ensurepip"]) {
             Outcome::Passed(Vec::new())
         } else {
@@ -62,7 +62,7 @@ impl Machine {
     }
 
     /// Makes sure that Node and npm are installed.
-    pub fn node(self) -> Outcome {
+    pub fn ensure_node(self) -> Outcome {
         if self.has("node", &["--version"]) && self.has("npm", &["--version"]) {
             Outcome::Passed(Vec::new())
         } else {
@@ -71,8 +71,8 @@ impl Machine {
     }
 
     /// Returns the prefix of a command that needs root: empty as root, None if not permitted.
-    fn authority(self) -> Option<&'static [&'static str]> {
-        if Program::new("id", &["-u"]).answer().as_deref() == Some("0") {
+    fn root_prefix(self) -> Option<&'static [&'static str]> {
+        if Program::new("id", &["-u"]).stdout().as_deref() == Some("0") {
             Some(&[])
         } else if self.has("sudo", &["-n", "true"]) {
             Some(&["sudo", "-n", "-E"])
@@ -84,10 +84,10 @@ impl Machine {
 
 fn apt(prefix: &[&str], words: &[&str]) -> Program {
     let all: Vec<_> = prefix.iter().chain(&["apt-get", "--quiet"]).chain(words).copied().collect();
-    Program::new(all[0], &all[1..]).with("DEBIAN_FRONTEND", "noninteractive")
+    Program::new(all[0], &all[1..]).with_variable("DEBIAN_FRONTEND", "noninteractive")
 }
 
-fn refused(why: String) -> Outcome {
+fn not_run(why: String) -> Outcome {
     Outcome::NotRun(NotRun::Required, why)
 }
 
@@ -96,10 +96,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_found_by_running_it() {
+    fn program_is_found_by_running_it() {
         assert!(Machine.has("sh", &["-c", "exit 0"]));
         assert!(!Machine.has("sh", &["-c", "exit 1"]));
-        assert_eq!(Machine.first(&["no-such-program-anywhere", "cargo"]), Some("cargo"));
-        assert_eq!(Machine.first(&["no-such-program-anywhere"]), None);
+        assert_eq!(Machine.first_available(&["no-such-program-anywhere", "cargo"]), Some("cargo"));
+        assert_eq!(Machine.first_available(&["no-such-program-anywhere"]), None);
     }
 }

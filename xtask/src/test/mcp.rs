@@ -14,64 +14,66 @@ const FOLDER: &str = "tests/foreign";
 const HANDSHAKE_SDK: &str = "mcp==1.30.0";
 
 /// Installs the client and runs its test. Without it the step fails.
-pub fn steps(report: &mut Report, root: &Path) {
+pub fn run_steps(report: &mut Report, root: &Path) {
     report.step("mcp client", || {
-        let Some(package) = wanted(root) else { return unready("the requirements name no mcp") };
-        match Machine.cache(&package.replace("==", "-client-")) {
-            Some(home) => install(&home, &package).and(|| build(root)).and(|| test(&home, root)),
-            None => unready("there is no home folder to install the client into"),
+        let Some(package) = sdk_requirement(root) else { return not_ready("the requirements name no mcp") };
+        match Machine.cache_folder(&package.replace("==", "-client-")) {
+            Some(home) => install(&home, &package).and(|| build(root)).and(|| run_server_test(&home, root)),
+            None => not_ready("there is no home folder to install the client into"),
         }
     });
     report.step("mcp servers", || {
-        let Some(package) = wanted(root) else { return unready("the requirements name no mcp") };
+        let Some(package) = sdk_requirement(root) else { return not_ready("the requirements name no mcp") };
         let homes = Machine
-            .cache(&package.replace("==", "-client-"))
-            .zip(Machine.cache(&HANDSHAKE_SDK.replace("==", "-client-")));
+            .cache_folder(&package.replace("==", "-client-"))
+            .zip(Machine.cache_folder(&HANDSHAKE_SDK.replace("==", "-client-")));
         let Some((current, handshake)) = homes else {
-            return unready("there is no home folder to install the servers into");
+            return not_ready("there is no home folder to install the servers into");
         };
         let installed = install(&current, &package).and(|| install(&handshake, HANDSHAKE_SDK));
-        installed.and(|| client_tests(&current, &handshake, root))
+        installed.and(|| run_client_tests(&current, &handshake, root))
     });
 }
 
-fn unready(why: &str) -> Outcome {
+fn not_ready(why: &str) -> Outcome {
     Outcome::NotRun(NotRun::Required, why.to_owned())
 }
 
 /// Returns the SDK in the version that the other tests use.
-fn wanted(root: &Path) -> Option<String> {
+fn sdk_requirement(root: &Path) -> Option<String> {
     let all = std::fs::read_to_string(root.join(FOLDER).join("requirements.txt")).ok()?;
     all.lines().find(|line| line.starts_with("mcp==")).map(|line| line.trim().to_owned())
 }
 
-fn python_of(home: &Path) -> PathBuf {
+fn python_path(home: &Path) -> PathBuf {
     home.join("bin/python")
 }
 
 fn install(home: &Path, package: &str) -> Outcome {
-    let python = python_of(home).display().to_string();
+    let python = python_path(home).display().to_string();
     if Machine.has(&python, &["-c", "import mcp"]) {
         return Outcome::Passed(Vec::new());
     }
     let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", package];
     let made = || Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
-    Machine.python().and(made).and(|| Program::new(&python, &words).run())
+    Machine.ensure_python().and(made).and(|| Program::new(&python, &words).run())
 }
 
 /// Builds the tested program, so that a single step does not test an old one.
 fn build(root: &Path) -> Outcome {
-    Program::new("cargo", &["build", "--package", "ollim-bot", "--bins"]).within(root).run()
+    Program::new("cargo", &["build", "--package", "ollim-bot", "--bins"]).in_folder(root).run()
 }
 
-fn test(home: &Path, root: &Path) -> Outcome {
-    let Some(target) = target_folder(root) else { return unready("cargo does not say where it builds") };
+fn run_server_test(home: &Path, root: &Path) -> Outcome {
+    let Some(target) = target_folder(root) else { return not_ready("cargo does not say where it builds") };
     let words = ["-m", "unittest", "--verbose", "test_mcp"];
-    let program = Program::new(&python_of(home).display().to_string(), &words);
-    let program = program.within(&root.join(FOLDER)).with("OLLIM_TEST_BINS", target.join("debug"));
-    let outcome = program.with("PYTHONDONTWRITEBYTECODE", "1").counting(report::unittest).run();
+    let program = Program::new(&python_path(home).display().to_string(), &words);
+    let program =
+        program.in_folder(&root.join(FOLDER)).with_variable("OLLIM_TEST_BINS", target.join("debug"));
+    let outcome =
+        program.with_variable("PYTHONDONTWRITEBYTECODE", "1").with_summary(report::unittest_summary).run();
     // A run that found no test must not look like one that passed.
-    if outcome == Outcome::Passed(report::unittest("")) {
+    if outcome == Outcome::Passed(report::unittest_summary("")) {
         return Outcome::Failed(Vec::new(), "the test of the mcp client was not found\n".to_owned());
     }
     outcome
@@ -79,12 +81,15 @@ fn test(home: &Path, root: &Path) -> Outcome {
 
 /// Tests our client against both SDKs. These tests are otherwise ignored, because they need Python
 /// packages.
-fn client_tests(current: &Path, handshake: &Path, root: &Path) -> Outcome {
+fn run_client_tests(current: &Path, handshake: &Path, root: &Path) -> Outcome {
     let words =
         ["nextest", "run", "-p", "tools", "--run-ignored", "only", "-E", "test(mcp::tests::foreign::)"];
-    let program = Program::new("cargo", &words).within(root);
-    let program = program.with("OLLIM_MCP_PYTHON", python_of(current));
-    program.with("OLLIM_MCP_PYTHON_HANDSHAKE", python_of(handshake)).counting(report::nextest).run()
+    let program = Program::new("cargo", &words).in_folder(root);
+    let program = program.with_variable("OLLIM_MCP_PYTHON", python_path(current));
+    program
+        .with_variable("OLLIM_MCP_PYTHON_HANDSHAKE", python_path(handshake))
+        .with_summary(report::nextest_summary)
+        .run()
 }
 
 #[cfg(test)]
@@ -92,8 +97,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_client_is_named_once_for_all_tests() {
-        let package = wanted(&crate::tree::root()).unwrap();
+    fn sdk_version_comes_from_the_requirements() {
+        let package = sdk_requirement(&crate::source_files::root()).unwrap();
         assert!(package.starts_with("mcp==") && package.len() > 5, "{package}");
     }
 }

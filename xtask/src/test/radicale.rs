@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Length;
+use super::TestScope;
 use super::machine::Machine;
 use super::report::{self, Report};
 use super::step::{NotRun, Outcome, Program};
@@ -14,52 +14,55 @@ const VERSION: &str = "3.9.0";
 const VARIABLE: &str = "OLLIM_TEST_RADICALE";
 
 /// Installs the server and runs the tests that need it. Without it the step fails.
-pub fn steps(report: &mut Report, root: &Path, length: Length) {
+pub fn run_steps(report: &mut Report, root: &Path, length: TestScope) {
     report.step("radicale tests", || {
         let named = Machine.variable(VARIABLE).map(PathBuf::from);
-        match (named, Machine.cache(&format!("radicale-{VERSION}"))) {
-            (Some(python), _) if has_it(&python) => tests(&python, root, length),
-            (Some(python), _) => unready(format!("{VARIABLE}: {} has no radicale", python.display())),
-            (None, Some(home)) => install(&home).and(|| tests(&python_of(&home), root, length)),
-            (None, None) => unready("there is no home folder to install radicale into".to_owned()),
+        match (named, Machine.cache_folder(&format!("radicale-{VERSION}"))) {
+            (Some(python), _) if is_installed(&python) => run_tests(&python, root, length),
+            (Some(python), _) => not_ready(format!("{VARIABLE}: {} has no radicale", python.display())),
+            (None, Some(home)) => install(&home).and(|| run_tests(&python_path(&home), root, length)),
+            (None, None) => not_ready("there is no home folder to install radicale into".to_owned()),
         }
     });
 }
 
-fn unready(why: String) -> Outcome {
+fn not_ready(why: String) -> Outcome {
     Outcome::NotRun(NotRun::Required, why)
 }
 
-fn python_of(home: &Path) -> PathBuf {
+fn python_path(home: &Path) -> PathBuf {
     home.join("bin/python")
 }
 
-fn has_it(python: &Path) -> bool {
+fn is_installed(python: &Path) -> bool {
     Machine.has(&python.display().to_string(), &["-m", "radicale", "--version"])
 }
 
 fn install(home: &Path) -> Outcome {
-    let python = python_of(home);
-    if has_it(&python) {
+    let python = python_path(home);
+    if is_installed(&python) {
         return Outcome::Passed(Vec::new());
     }
     let package = format!("radicale=={VERSION}");
     let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &package];
     let made = || Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
-    Machine.python().and(made).and(|| Program::new(&python.display().to_string(), &words).run())
+    Machine.ensure_python().and(made).and(|| Program::new(&python.display().to_string(), &words).run())
 }
 
-fn tests(python: &Path, root: &Path, length: Length) -> Outcome {
+fn run_tests(python: &Path, root: &Path, length: TestScope) -> Outcome {
     let packages = ["--package", "accounts", "--package", "ollim-bot"];
     let mut words = [&["test"][..], &packages, &["--test", "radicale", "--color", "never", "--"]].concat();
     words.push("--include-ignored");
-    if length == Length::Usual {
+    if length == TestScope::Default {
         words.extend(["--skip", "long::"]);
     }
-    let outcome =
-        Program::new("cargo", &words).within(root).with(VARIABLE, python).counting(report::libtest).run();
+    let outcome = Program::new("cargo", &words)
+        .in_folder(root)
+        .with_variable(VARIABLE, python)
+        .with_summary(report::libtest_summary)
+        .run();
     // A run that found no test must not look like one that passed.
-    if outcome == Outcome::Passed(report::libtest("")) {
+    if outcome == Outcome::Passed(report::libtest_summary("")) {
         return Outcome::Failed(Vec::new(), "no test with radicale was found\n".to_owned());
     }
     outcome

@@ -47,14 +47,14 @@ pub enum NotRun {
 }
 
 /// Extracts the summary lines of a test runner from its output.
-pub type Count = fn(&str) -> Vec<String>;
+pub type SummaryLines = fn(&str) -> Vec<String>;
 
 /// A program with its arguments.
 #[derive(Debug)]
 pub struct Program {
     name: String,
     command: Command,
-    count: Count,
+    count: SummaryLines,
 }
 
 impl Program {
@@ -64,7 +64,7 @@ impl Program {
         let mut command = Command::new(name);
         command.args(words).stdin(Stdio::null());
         for (variable, _) in std::env::vars_os() {
-            if is_about_us(&variable) {
+            if is_set_by_cargo(&variable) {
                 command.env_remove(variable);
             }
         }
@@ -72,19 +72,19 @@ impl Program {
     }
 
     /// Sets the working directory.
-    pub fn within(mut self, folder: &Path) -> Self {
+    pub fn in_folder(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
     }
 
     /// Sets an environment variable.
-    pub fn with(mut self, variable: &str, value: impl Into<OsString>) -> Self {
+    pub fn with_variable(mut self, variable: &str, value: impl Into<OsString>) -> Self {
         self.command.env(variable, value.into());
         self
     }
 
     /// Sets how its summary lines are found.
-    pub fn counting(mut self, count: Count) -> Self {
+    pub fn with_summary(mut self, count: SummaryLines) -> Self {
         self.count = count;
         self
     }
@@ -93,28 +93,28 @@ impl Program {
     pub fn run(mut self) -> Outcome {
         match self.command.output() {
             Ok(output) => {
-                let said = [output.stdout, output.stderr].concat();
-                let said = String::from_utf8_lossy(&said).into_owned();
-                let counts = (self.count)(&said);
-                if output.status.success() { Outcome::Passed(counts) } else { Outcome::Failed(counts, said) }
+                let text = [output.stdout, output.stderr].concat();
+                let text = String::from_utf8_lossy(&text).into_owned();
+                let counts = (self.count)(&text);
+                if output.status.success() { Outcome::Passed(counts) } else { Outcome::Failed(counts, text) }
             }
             Err(error) => Outcome::NotRun(NotRun::Required, format!("cannot start {}: {error}", self.name)),
         }
     }
 
     /// Returns its trimmed stdout, if it succeeds.
-    pub fn answer(self) -> Option<String> {
-        Some(self.answer_untrimmed()?.trim().to_owned())
+    pub fn stdout(self) -> Option<String> {
+        Some(self.stdout_untrimmed()?.trim().to_owned())
     }
 
     /// Returns its stdout, if it succeeds.
-    pub fn answer_untrimmed(mut self) -> Option<String> {
+    pub fn stdout_untrimmed(mut self) -> Option<String> {
         let output = self.command.stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 
-fn is_about_us(variable: &OsString) -> bool {
+fn is_set_by_cargo(variable: &OsString) -> bool {
     let name = variable.to_string_lossy();
     name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
@@ -122,7 +122,7 @@ fn is_about_us(variable: &OsString) -> bool {
 /// Returns the build folder.
 pub fn target_folder(root: &Path) -> Option<PathBuf> {
     let words = ["metadata", "--format-version", "1", "--no-deps", "--offline"];
-    let metadata = Program::new("cargo", &words).within(root).answer()?;
+    let metadata = Program::new("cargo", &words).in_folder(root).stdout()?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata).ok()?;
     Some(PathBuf::from(metadata.get("target_directory")?.as_str()?))
 }
@@ -136,20 +136,20 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_succeeds_passes_with_its_counts() {
-        let count: Count =
-            |said| said.lines().filter(|line| line.contains("passed")).map(str::to_owned).collect();
-        let outcome = shell("echo noise; echo 3 passed >&2").counting(count).run();
+    fn successful_program_passes_with_its_summary() {
+        let count: SummaryLines =
+            |output| output.lines().filter(|line| line.contains("passed")).map(str::to_owned).collect();
+        let outcome = shell("echo noise; echo 3 passed >&2").with_summary(count).run();
         assert_eq!(outcome, Outcome::Passed(vec!["3 passed".into()]));
     }
 
     #[test]
-    fn a_program_that_fails_keeps_all_it_said() {
+    fn failed_program_keeps_its_output() {
         assert_eq!(shell("echo why; exit 3").run(), Outcome::Failed(vec![], "why\n".into()));
     }
 
     #[test]
-    fn two_runs_are_one_outcome_and_the_second_waits_for_the_first() {
+    fn second_run_needs_the_first_and_outcomes_are_joined() {
         let passed = |count: &str| Outcome::Passed(vec![count.to_owned()]);
         let failed = Outcome::Failed(vec!["2".into()], "why".into());
         assert_eq!(passed("1").and(|| passed("2")), Outcome::Passed(vec!["1".into(), "2".into()]));
@@ -161,18 +161,18 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_was_required() {
+    fn missing_program_is_a_failure() {
         let outcome = Program::new("no-such-program-anywhere", &[]).run();
         assert!(matches!(outcome, Outcome::NotRun(NotRun::Required, _)), "{outcome:?}");
     }
 
     #[test]
-    fn a_program_does_not_hear_about_us() {
-        assert_eq!(shell("echo ${CARGO_PKG_NAME-nothing}").answer().as_deref(), Some("nothing"));
+    fn program_does_not_get_variables_of_cargo() {
+        assert_eq!(shell("echo ${CARGO_PKG_NAME-nothing}").stdout().as_deref(), Some("nothing"));
     }
 
     #[test]
-    fn the_build_folder_is_found() {
-        assert!(target_folder(&crate::tree::root()).is_some_and(|path| path.is_absolute()));
+    fn build_folder_is_found() {
+        assert!(target_folder(&crate::source_files::root()).is_some_and(|path| path.is_absolute()));
     }
 }

@@ -4,31 +4,34 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Meta, Token};
 
-use super::Complaint;
-use crate::tree::SourceFile;
+use super::Violation;
+use crate::source_files::SourceFile;
 
 /// `#[ignore]` has a reason.
-pub fn ignored_says_why(files: &[SourceFile]) -> Vec<Complaint> {
-    looked_at(files, |looker| &mut looker.ignored)
+pub fn check_ignore_reasons(files: &[SourceFile]) -> Vec<Violation> {
+    collect_violations(files, |looker| &mut looker.ignored)
 }
 
 /// `#[expect]` has a reason, and `#[allow]` is not used.
-pub fn expects_never_allows(files: &[SourceFile]) -> Vec<Complaint> {
-    looked_at(files, |looker| &mut looker.allowed)
+pub fn check_lint_attributes(files: &[SourceFile]) -> Vec<Violation> {
+    collect_violations(files, |looker| &mut looker.allowed)
 }
 
 /// Returns one of the visitor's lists for all Rust files.
-fn looked_at(files: &[SourceFile], list: fn(&mut Looker) -> &mut Vec<(usize, String)>) -> Vec<Complaint> {
+fn collect_violations(
+    files: &[SourceFile],
+    list: fn(&mut AttributeVisitor) -> &mut Vec<(usize, String)>,
+) -> Vec<Violation> {
     let mut complaints = Vec::new();
     for file in files.iter().filter(|file| file.is_rust()) {
         match syn::parse_file(&file.text) {
             Ok(syntax) => {
-                let mut looker = Looker::default();
+                let mut looker = AttributeVisitor::default();
                 looker.visit_file(&syntax);
                 let found = std::mem::take(list(&mut looker));
-                complaints.extend(found.into_iter().map(|(line, what)| Complaint::at(file, line, what)));
+                complaints.extend(found.into_iter().map(|(line, what)| Violation::in_line(file, line, what)));
             }
-            Err(error) => complaints.push(Complaint::of(file, format!("is no Rust: {error}"))),
+            Err(error) => complaints.push(Violation::in_file(file, format!("is no Rust: {error}"))),
         }
     }
     complaints
@@ -36,16 +39,16 @@ fn looked_at(files: &[SourceFile], list: fn(&mut Looker) -> &mut Vec<(usize, Str
 
 /// The violations in one file with their lines, by rule.
 #[derive(Default)]
-struct Looker {
+struct AttributeVisitor {
     ignored: Vec<(usize, String)>,
     allowed: Vec<(usize, String)>,
 }
 
-impl Looker {
-    fn judge(&mut self, line: usize, meta: &Meta) {
+impl AttributeVisitor {
+    fn check(&mut self, line: usize, meta: &Meta) {
         if meta.path().is_ident("cfg_attr") {
-            for inner in list_of(meta).iter().skip(1) {
-                self.judge(line, inner);
+            for inner in nested_metas(meta).iter().skip(1) {
+                self.check(line, inner);
             }
         } else if meta.path().is_ident("ignore") && !matches!(meta, Meta::NameValue(_)) {
             self.ignored.push((line, "say why: `#[ignore = \"reason\"]`".into()));
@@ -58,7 +61,7 @@ impl Looker {
 }
 
 /// Returns the metas between the parentheses, or none if they are something else.
-fn list_of(meta: &Meta) -> Vec<Meta> {
+fn nested_metas(meta: &Meta) -> Vec<Meta> {
     let Meta::List(list) = meta else { return Vec::new() };
     list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
         .map(|metas| metas.into_iter().collect())
@@ -66,13 +69,13 @@ fn list_of(meta: &Meta) -> Vec<Meta> {
 }
 
 fn has_reason(meta: &Meta) -> bool {
-    list_of(meta).iter().any(|inner| inner.path().is_ident("reason"))
+    nested_metas(meta).iter().any(|inner| inner.path().is_ident("reason"))
 }
 
-impl<'ast> Visit<'ast> for Looker {
+impl<'ast> Visit<'ast> for AttributeVisitor {
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         let line = attribute.pound_token.span.start().line;
-        self.judge(line, &attribute.meta);
+        self.check(line, &attribute.meta);
         visit::visit_attribute(self, attribute);
     }
 }
@@ -86,14 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_ignore_is_found() {
-        assert_eq!(ignored_says_why(&file("a.rs", "#[test]\n#[ignore]\nfn t() {}"))[0].line, 2);
-        assert_eq!(ignored_says_why(&file("a.rs", "#[cfg_attr(unix, ignore)]\nfn t() {}")).len(), 1);
-        assert_eq!(ignored_says_why(&file("a.rs", "#[ignore = \"takes an hour\"]\nfn t() {}")), []);
+    fn ignore_without_a_reason_is_found() {
+        assert_eq!(check_ignore_reasons(&file("a.rs", "#[test]\n#[ignore]\nfn t() {}"))[0].line, 2);
+        assert_eq!(check_ignore_reasons(&file("a.rs", "#[cfg_attr(unix, ignore)]\nfn t() {}")).len(), 1);
+        assert_eq!(check_ignore_reasons(&file("a.rs", "#[ignore = \"takes an hour\"]\nfn t() {}")), []);
     }
 
     #[test]
-    fn an_allowed_lint_is_found_wherever_it_stands() {
+    fn allow_attribute_is_found_everywhere() {
         for text in [
             "#[allow(dead_code)]\nfn f() {}",
             "#![allow(dead_code)]\nfn f() {}",
@@ -101,14 +104,14 @@ mod tests {
             "fn f() { #[allow(unused)] let x = 1; }",
             "#[expect(dead_code)]\nfn f() {}",
         ] {
-            assert_eq!(expects_never_allows(&file("a.rs", text)).len(), 1, "{text}");
+            assert_eq!(check_lint_attributes(&file("a.rs", text)).len(), 1, "{text}");
         }
         let right = "#[expect(dead_code, reason = \"read by a macro\")]\nfn f() { let s = \"#[allow(x)]\"; }";
-        assert_eq!(expects_never_allows(&file("a.rs", right)), []);
+        assert_eq!(check_lint_attributes(&file("a.rs", right)), []);
     }
 
     #[test]
-    fn a_file_that_is_no_rust_is_found() {
-        assert_eq!(ignored_says_why(&file("a.rs", "fn (")).len(), 1);
+    fn unparsable_file_is_found() {
+        assert_eq!(check_ignore_reasons(&file("a.rs", "fn (")).len(), 1);
     }
 }

@@ -1,30 +1,30 @@
 //! Rules about files: their module comment and their name.
 
-use super::Complaint;
-use crate::tree::SourceFile;
+use super::Violation;
+use crate::source_files::SourceFile;
 
 /// Names without a subject, which attract unrelated code.
-const DRAWERS: &[&str] =
+const VAGUE_NAMES: &[&str] =
     &["util", "utils", "helper", "helpers", "common", "misc", "shared", "core", "stuff", "base"];
 
 /// Every Rust file begins with a `//!` line.
-pub fn opens_with_its_reason(files: &[SourceFile]) -> Vec<Complaint> {
+pub fn check_module_comments(files: &[SourceFile]) -> Vec<Violation> {
     let silent = |file: &&SourceFile| !file.text.starts_with("//! ");
     files
         .iter()
         .filter(|file| file.is_rust())
         .filter(silent)
-        .map(|file| Complaint::at(file, 1, "open with a `//! ` line that says what the file is about"))
+        .map(|file| Violation::in_line(file, 1, "open with a `//! ` line that says what the file is about"))
         .collect()
 }
 
 /// No file or folder has a name without a subject.
-pub fn has_a_subject(files: &[SourceFile]) -> Vec<Complaint> {
+pub fn check_file_names(files: &[SourceFile]) -> Vec<Violation> {
     files
         .iter()
         .filter_map(|file| {
-            let drawer = file.path.split('/').map(stem).find(|part| DRAWERS.contains(part))?;
-            Some(Complaint::of(file, format!("`{drawer}` names no subject: say what is inside")))
+            let drawer = file.path.split('/').map(stem).find(|part| VAGUE_NAMES.contains(part))?;
+            Some(Violation::in_file(file, format!("`{drawer}` names no subject: say what is inside")))
         })
         .collect()
 }
@@ -45,19 +45,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_reason_is_found() {
-        assert_eq!(opens_with_its_reason(&file("a.rs", "use std::fmt;\n")).len(), 1);
-        assert_eq!(opens_with_its_reason(&file("a.rs", "\n//! Late.\n")).len(), 1);
-        assert_eq!(opens_with_its_reason(&file("a.rs", "//! A reason.\n")), []);
-        assert_eq!(opens_with_its_reason(&file("a.md", "No Rust.\n")), []);
+    fn file_without_a_module_comment_is_found() {
+        assert_eq!(check_module_comments(&file("a.rs", "use std::fmt;\n")).len(), 1);
+        assert_eq!(check_module_comments(&file("a.rs", "\n//! Late.\n")).len(), 1);
+        assert_eq!(check_module_comments(&file("a.rs", "//! A reason.\n")), []);
+        assert_eq!(check_module_comments(&file("a.md", "No Rust.\n")), []);
     }
 
     #[test]
-    fn a_drawer_is_found_as_file_and_as_folder() {
+    fn vague_file_and_folder_names_are_found() {
         for path in ["crates/x/src/utils.rs", "crates/core/src/lib.rs", "tests/browser/helpers.mjs"] {
-            assert_eq!(has_a_subject(&file(path, "")).len(), 1, "{path}");
+            assert_eq!(check_file_names(&file(path, "")).len(), 1, "{path}");
         }
-        assert_eq!(has_a_subject(&file("crates/x/src/corer.rs", "")), []);
-        assert_eq!(has_a_subject(&file(".gitignore", "")), []);
+        assert_eq!(check_file_names(&file("crates/x/src/corer.rs", "")), []);
+        assert_eq!(check_file_names(&file(".gitignore", "")), []);
     }
 }

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::Complaint;
-use crate::tree::SourceFile;
+use super::Violation;
+use crate::source_files::SourceFile;
 
 /// Every link between documents resolves. External links are not followed.
-pub fn resolve(files: &[SourceFile]) -> Vec<Complaint> {
-    let places = places(files);
+pub fn check_links(files: &[SourceFile]) -> Vec<Violation> {
+    let places = known_paths(files);
     let mut complaints = Vec::new();
     for file in files.iter().filter(|file| file.is_markdown()) {
-        for (line, target) in targets(&file.text) {
-            if let Err(what) = follow(files, &places, file, &target) {
-                complaints.push(Complaint::at(file, line, format!("`{target}` {what}")));
+        for (line, target) in link_targets(&file.text) {
+            if let Err(what) = check_target(files, &places, file, &target) {
+                complaints.push(Violation::in_line(file, line, format!("`{target}` {what}")));
             }
         }
     }
@@ -20,7 +20,7 @@ pub fn resolve(files: &[SourceFile]) -> Vec<Complaint> {
 }
 
 /// Returns all files and their parent folders.
-fn places(files: &[SourceFile]) -> BTreeSet<String> {
+fn known_paths(files: &[SourceFile]) -> BTreeSet<String> {
     let mut places = BTreeSet::new();
     for file in files {
         let mut place = file.path.as_str();
@@ -33,7 +33,7 @@ fn places(files: &[SourceFile]) -> BTreeSet<String> {
     places
 }
 
-fn follow(
+fn check_target(
     files: &[SourceFile],
     places: &BTreeSet<String>,
     from: &SourceFile,
@@ -43,14 +43,14 @@ fn follow(
         return Ok(());
     }
     let (path, heading) = target.split_once('#').unwrap_or((target, ""));
-    let path = if path.is_empty() { from.path.clone() } else { joined(&from.path, path) };
+    let path = if path.is_empty() { from.path.clone() } else { resolve_path(&from.path, path) };
     if !places.contains(&path) {
         return Err("leads nowhere");
     }
     let Some(file) = files.iter().find(|file| file.path == path && file.is_markdown()) else {
         return Ok(());
     };
-    if heading.is_empty() || headings(&file.text).any(|slug| slug == heading) {
+    if heading.is_empty() || heading_anchors(&file.text).any(|slug| slug == heading) {
         Ok(())
     } else {
         Err("names a heading that is not there")
@@ -58,7 +58,7 @@ fn follow(
 }
 
 /// Resolves a relative target from a file.
-fn joined(from: &str, target: &str) -> String {
+fn resolve_path(from: &str, target: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in target.split('/') {
@@ -74,9 +74,9 @@ fn joined(from: &str, target: &str) -> String {
 }
 
 /// Returns the targets of all links outside of code, with their lines.
-fn targets(text: &str) -> Vec<(usize, String)> {
+fn link_targets(text: &str) -> Vec<(usize, String)> {
     let mut targets = Vec::new();
-    for (at, line) in prose(text) {
+    for (at, line) in lines_outside_code(text) {
         let line = without_code(line);
         let mut rest = line.as_str();
         while let Some((_, after)) = rest.split_once("](") {
@@ -93,7 +93,7 @@ fn targets(text: &str) -> Vec<(usize, String)> {
 }
 
 /// Returns the numbered lines outside of fenced code.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn lines_outside_code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().enumerate().filter(move |(_, line)| {
         let fence = line.trim_start().starts_with("```");
@@ -107,8 +107,8 @@ fn without_code(line: &str) -> String {
 }
 
 /// Returns the anchors of all headings.
-fn headings(text: &str) -> impl Iterator<Item = String> {
-    prose(text).filter(|(_, line)| line.starts_with('#')).map(|(_, line)| {
+fn heading_anchors(text: &str) -> impl Iterator<Item = String> {
+    lines_outside_code(text).filter(|(_, line)| line.starts_with('#')).map(|(_, line)| {
         line.trim_start_matches('#')
             .trim()
             .chars()
@@ -128,11 +128,11 @@ mod tests {
             SourceFile::new("docs/decisions/b.md", "# Why is it so?\n"),
             SourceFile::new("LICENSE", ""),
         ];
-        assert_eq!(resolve(&files).len(), complaints, "{link}");
+        assert_eq!(check_links(&files).len(), complaints, "{link}");
     }
 
     #[test]
-    fn a_link_that_leads_nowhere_is_found() {
+    fn broken_link_is_found() {
         check("[b](decisions/c.md)", 1);
         check("[b](../b.md) and [c](c.md)", 2);
         check("[b](decisions/b.md#other)", 1);
@@ -141,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_leads_somewhere_is_fine() {
+    fn valid_link_is_accepted() {
         check("[b](decisions/b.md), [c](./decisions/), [d](../LICENSE), [e](#top)", 0);
         check("[b](decisions/b.md#why-is-it-so \"a title\")", 0);
         check("[b](https://example.org/x.md)", 0);
     }
 
     #[test]
-    fn code_holds_no_links() {
+    fn links_in_code_are_ignored() {
         check("`[b](nowhere.md)`\n\n```\n[c](nowhere.md)\n```\n", 0);
     }
 }

@@ -4,26 +4,26 @@
 use reqwest::{Method, StatusCode, Url};
 use tokio::sync::OnceCell;
 
-use super::Settings;
+use super::CalDavSettings;
+use super::client::{DavClient, DavRequest, RequestError};
 use super::discovery;
-use super::door::{Ask, Door, Unanswered};
-use super::multistatus::{self, Thing};
-use super::requests::{Depth, Kind, Wanted, multiget, query};
-use crate::Trouble;
+use super::multistatus::{self, ResponseItem};
+use super::requests::{Detail, ObjectFilter, ObjectKind, calendar_query, multiget};
+use crate::AccountError;
 
 /// The number of objects per request when all together are too large.
-const AT_ONCE: usize = 400;
+const OBJECTS_PER_REQUEST: usize = 400;
 
 /// The maximum number of objects.
-const MOST: usize = 50_000;
+const MAX_OBJECTS: usize = 50_000;
 
-const CALENDAR: &str = "text/calendar; charset=utf-8";
+const ICALENDAR_CONTENT_TYPE: &str = "text/calendar; charset=utf-8";
 
 /// One calendar on a server. Its URL is discovered on first use.
 pub(super) struct Collection {
-    door: Door,
-    kind: Kind,
-    place: OnceCell<Url>,
+    client: DavClient,
+    kind: ObjectKind,
+    url: OnceCell<Url>,
 }
 
 #[derive(Clone, Debug)]
@@ -34,90 +34,102 @@ pub(super) struct Object {
 
 /// The objects found, and those that were too large.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct QueryResult {
     /// The objects, unordered.
     pub(super) objects: Vec<Object>,
     /// A sentence for each missing object.
-    pub(super) left_out: Vec<String>,
+    pub(super) problems: Vec<String>,
 }
 
 /// The new state of an object.
-pub(super) enum Fate {
-    Holds(Vec<u8>),
-    Goes,
+pub(super) enum ObjectUpdate {
+    Replace(Vec<u8>),
+    Delete,
 }
 
 impl Collection {
     /// Creates the collection for `kind` with these settings.
-    pub(super) fn new(settings: Settings, kind: Kind) -> Result<Self, Trouble> {
-        Ok(Self { door: Door::new(settings)?, kind, place: OnceCell::new() })
+    pub(super) fn new(settings: CalDavSettings, kind: ObjectKind) -> Result<Self, AccountError> {
+        Ok(Self { client: DavClient::new(settings)?, kind, url: OnceCell::new() })
     }
 
     /// The name used in error messages.
-    pub(super) fn name(&self) -> String {
-        format!("what {} sent", self.door.url.host_str().unwrap_or("the server"))
+    pub(super) fn source_name(&self) -> String {
+        format!("what {} sent", self.client.url.host_str().unwrap_or("the server"))
     }
 
-    async fn place(&self) -> Result<&Url, Trouble> {
-        self.place.get_or_try_init(|| discovery::find(&self.door, self.kind)).await
+    async fn url(&self) -> Result<&Url, AccountError> {
+        self.url.get_or_try_init(|| discovery::find_calendar(&self.client, self.kind)).await
     }
 
     /// Returns the matching objects: all in one request, or in several if the response is too
     /// large.
-    pub(super) async fn objects(&self, wanted: &Wanted<'_>) -> Result<Found, Trouble> {
-        let place = self.place().await?;
-        match self.door.good(place, &query(wanted, Depth::Whole)).await {
-            Ok(answer) => self.read(&answer.body),
-            Err(Unanswered::TooBig(_)) => self.one_part_after_the_other(place, wanted).await,
-            Err(Unanswered::Trouble(trouble)) => Err(trouble),
+    pub(super) async fn query_objects(&self, filter: &ObjectFilter<'_>) -> Result<QueryResult, AccountError> {
+        let place = self.url().await?;
+        match self.client.send_ok(place, &calendar_query(filter, Detail::Full)).await {
+            Ok(answer) => self.parse_objects(&answer.body),
+            Err(RequestError::TooLarge(_)) => self.query_in_parts(place, filter).await,
+            Err(RequestError::Other(trouble)) => Err(trouble),
         }
     }
 
-    async fn one_part_after_the_other(&self, place: &Url, wanted: &Wanted<'_>) -> Result<Found, Trouble> {
-        let answer = self.door.good(place, &query(wanted, Depth::Names)).await?;
-        let things = multistatus::read(&answer.body).ok_or_else(|| self.door.garbled())?;
-        if things.len() > MOST {
-            return Err(Trouble::Garbled(format!(
-                "there are {} objects, and i read no more than {MOST} at once. ask for fewer days.",
-                things.len()
+    async fn query_in_parts(
+        &self,
+        place: &Url,
+        filter: &ObjectFilter<'_>,
+    ) -> Result<QueryResult, AccountError> {
+        let answer = self.client.send_ok(place, &calendar_query(filter, Detail::HrefOnly)).await?;
+        let items = multistatus::parse(&answer.body).ok_or_else(|| self.client.invalid_response())?;
+        if items.len() > MAX_OBJECTS {
+            return Err(AccountError::Unreadable(format!(
+                "there are {} objects, and i read no more than {MAX_OBJECTS} at once. ask for fewer days.",
+                items.len()
             )));
         }
-        let places: Vec<_> = things.into_iter().map(|thing| thing.href).collect();
-        let mut parts: Vec<_> = places.chunks(AT_ONCE).collect();
-        let mut found = Found::default();
+        let hrefs: Vec<_> = items.into_iter().map(|thing| thing.href).collect();
+        let mut parts: Vec<_> = hrefs.chunks(OBJECTS_PER_REQUEST).collect();
+        let mut found = QueryResult::default();
         while let Some(part) = parts.pop() {
-            match (self.door.good(place, &multiget(part)).await, part) {
-                (Ok(answer), _) => found.objects.extend(self.read(&answer.body)?.objects),
-                (Err(Unanswered::TooBig(_)), [only]) => {
+            match (self.client.send_ok(place, &multiget(part)).await, part) {
+                (Ok(answer), _) => found.objects.extend(self.parse_objects(&answer.body)?.objects),
+                (Err(RequestError::TooLarge(_)), [only]) => {
                     found
-                        .left_out
+                        .problems
                         .push(format!("{only}: it is bigger than all i read at once, so it is left out."));
                 }
-                (Err(Unanswered::TooBig(_)), part) => {
+                (Err(RequestError::TooLarge(_)), part) => {
                     parts.extend([&part[..part.len() / 2], &part[part.len() / 2..]])
                 }
-                (Err(Unanswered::Trouble(trouble)), _) => return Err(trouble),
+                (Err(RequestError::Other(trouble)), _) => return Err(trouble),
             }
         }
         Ok(found)
     }
 
-    fn read(&self, body: &[u8]) -> Result<Found, Trouble> {
-        let things = multistatus::read(body).ok_or_else(|| self.door.garbled())?;
-        let object = |thing: Thing| {
-            let bytes = thing.said.data?.into_bytes();
-            Some(self.door.within(&self.door.url, &thing.href).map(|url| Object { url, bytes }))
+    fn parse_objects(&self, body: &[u8]) -> Result<QueryResult, AccountError> {
+        let things = multistatus::parse(body).ok_or_else(|| self.client.invalid_response())?;
+        let object = |thing: ResponseItem| {
+            let bytes = thing.properties.data?.into_bytes();
+            Some(self.client.resolve(&self.client.url, &thing.href).map(|url| Object { url, bytes }))
         };
         let objects = things.into_iter().filter_map(object).collect::<Result<_, _>>()?;
-        Ok(Found { objects, left_out: Vec::new() })
+        Ok(QueryResult { objects, problems: Vec::new() })
     }
 
     /// Creates an object.
-    pub(super) async fn add(&self, uid: &str, bytes: Vec<u8>) -> Result<(), Trouble> {
-        let url = self.door.within(self.place().await?, &format!("{uid}.ics"))?;
+    pub(super) async fn add(&self, uid: &str, bytes: Vec<u8>) -> Result<(), AccountError> {
+        let url = self.client.resolve(self.url().await?, &format!("{uid}.ics"))?;
         let only = Some(("If-None-Match", "*".to_owned()));
-        self.door
-            .good(&url, &Ask { method: Method::PUT, only, body: Some((CALENDAR, bytes)), depth: None })
+        self.client
+            .send_ok(
+                &url,
+                &DavRequest {
+                    method: Method::PUT,
+                    precondition: only,
+                    body: Some((ICALENDAR_CONTENT_TYPE, bytes)),
+                    depth: None,
+                },
+            )
             .await?;
         Ok(())
     }
@@ -127,26 +139,36 @@ impl Collection {
     pub(super) async fn change<T>(
         &self,
         url: &Url,
-        make: impl Fn(&[u8]) -> Result<(Fate, T), Trouble>,
-    ) -> Result<T, Trouble> {
-        let mut tries = 2;
+        make: impl Fn(&[u8]) -> Result<(ObjectUpdate, T), AccountError>,
+    ) -> Result<T, AccountError> {
+        let mut attempts = 2;
         loop {
-            let now = self.door.good(url, &Ask { method: Method::GET, ..Ask::default() }).await?;
-            let (fate, told) = make(&now.body)?;
+            let now = self
+                .client
+                .send_ok(url, &DavRequest { method: Method::GET, ..DavRequest::default() })
+                .await?;
+            let (update, value) = make(&now.body)?;
             let only = Some(("If-Match", now.etag.unwrap_or_else(|| "*".to_owned())));
-            let ask = match fate {
-                Fate::Holds(bytes) => {
-                    Ask { method: Method::PUT, only, body: Some((CALENDAR, bytes)), depth: None }
+            let ask = match update {
+                ObjectUpdate::Replace(bytes) => DavRequest {
+                    method: Method::PUT,
+                    precondition: only,
+                    body: Some((ICALENDAR_CONTENT_TYPE, bytes)),
+                    depth: None,
+                },
+                ObjectUpdate::Delete => {
+                    DavRequest { method: Method::DELETE, precondition: only, ..DavRequest::default() }
                 }
-                Fate::Goes => Ask { method: Method::DELETE, only, ..Ask::default() },
             };
-            let answer = self.door.ask(url, &ask).await?;
-            tries -= 1;
-            match (answer.status.is_success(), answer.status == StatusCode::PRECONDITION_FAILED && tries > 0)
-            {
-                (true, _) => return Ok(told),
+            let answer = self.client.send(url, &ask).await?;
+            attempts -= 1;
+            match (
+                answer.status.is_success(),
+                answer.status == StatusCode::PRECONDITION_FAILED && attempts > 0,
+            ) {
+                (true, _) => return Ok(value),
                 (false, true) => {}
-                (false, false) => return Err(self.door.refused(&answer)),
+                (false, false) => return Err(self.client.status_error(&answer)),
             }
         }
     }

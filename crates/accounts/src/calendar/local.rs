@@ -8,49 +8,58 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Zoned;
 
-use super::{Calendar, Change, Event, Look};
-use crate::ical::{self, Budget, Sheet, Stamp};
-use crate::shelf::{self, Shelf};
-use crate::{Trouble, dice};
+use super::{Calendar, Event, EventChange, EventQueryResult};
+use crate::file_store::{self, FileStore};
+use crate::ical::{self, Budget, CalendarDocument, ChangeContext};
+use crate::{AccountError, random};
 
 /// The maximum size of the file in bytes.
-const BIGGEST: usize = 32_000_000;
+const MAX_BYTES: usize = 32_000_000;
 
 /// A calendar in an iCalendar file.
 pub struct LocalCalendar {
-    file: shelf::Sheet,
+    file: file_store::StoredFile,
     clock: Arc<dyn Clock>,
 }
 
 impl LocalCalendar {
     /// Creates the calendar in the file at `path`, which may not exist yet.
-    pub fn new(shelf: Arc<dyn Shelf>, path: PathBuf, clock: Arc<dyn Clock>) -> Self {
-        Self { file: shelf::Sheet::new(shelf, path, BIGGEST), clock }
+    pub fn new(store: Arc<dyn FileStore>, path: PathBuf, clock: Arc<dyn Clock>) -> Self {
+        Self { file: file_store::StoredFile::new(store, path, MAX_BYTES), clock }
     }
 
-    fn read(&self) -> Result<Vec<u8>, Trouble> {
-        Ok(self.file.read()?.unwrap_or_else(ical::empty))
+    fn read(&self) -> Result<Vec<u8>, AccountError> {
+        Ok(self.file.read()?.unwrap_or_else(ical::empty_calendar))
     }
 
-    fn looked(&self, from: &Zoned, until: &Zoned) -> Result<Look, Trouble> {
+    fn query_events(&self, from: &Zoned, until: &Zoned) -> Result<EventQueryResult, AccountError> {
         let bytes = self.read()?;
-        Ok(ical::look(&Sheet::read(&self.file.name(), &bytes)?, from, until, &mut Budget::new()))
+        Ok(ical::events_between(
+            &CalendarDocument::parse(&self.file.name(), &bytes)?,
+            from,
+            until,
+            &mut Budget::new(),
+        ))
     }
 
-    fn shown(&self, id: &str) -> Result<Event, Trouble> {
+    fn get_event(&self, id: &str) -> Result<Event, AccountError> {
         let bytes = self.read()?;
-        ical::find(&Sheet::read(&self.file.name(), &bytes)?, id, self.clock.now().time_zone())
+        ical::find_event(
+            &CalendarDocument::parse(&self.file.name(), &bytes)?,
+            id,
+            self.clock.now().time_zone(),
+        )
     }
 
     async fn change(
         &self,
-        make: impl Fn(&str, &[u8], &Stamp) -> Result<(Vec<u8>, Event), Trouble>,
-    ) -> Result<Event, Trouble> {
-        let stamp = Stamp { now: self.clock.now(), dice: dice::rolled()? };
+        make: impl Fn(&str, &[u8], &ChangeContext) -> Result<(Vec<u8>, Event), AccountError>,
+    ) -> Result<Event, AccountError> {
+        let stamp = ChangeContext { now: self.clock.now(), random: random::random_bytes()? };
         let changed = |bytes: Option<&[u8]>| {
             let (bytes, event) = match bytes {
                 Some(bytes) => make(&self.file.name(), bytes, &stamp)?,
-                None => make(&self.file.name(), &ical::empty(), &stamp)?,
+                None => make(&self.file.name(), &ical::empty_calendar(), &stamp)?,
             };
             Ok((Some(bytes), event))
         };
@@ -59,28 +68,30 @@ impl LocalCalendar {
 }
 
 impl Calendar for LocalCalendar {
-    fn between(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<Vec<Event>, Trouble>> {
-        async move { Ok(self.looked(&from, &until)?.events) }.boxed()
+    fn events_between(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<Vec<Event>, AccountError>> {
+        async move { Ok(self.query_events(&from, &until)?.events) }.boxed()
     }
 
-    fn look(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<Look, Trouble>> {
-        async move { self.looked(&from, &until) }.boxed()
+    fn query(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<EventQueryResult, AccountError>> {
+        async move { self.query_events(&from, &until) }.boxed()
     }
 
-    fn show<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, Trouble>> {
-        async move { self.shown(id) }.boxed()
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, AccountError>> {
+        async move { self.get_event(id) }.boxed()
     }
 
-    fn add(&self, new: Change) -> BoxFuture<'_, Result<Event, Trouble>> {
-        async move { self.change(|name, bytes, stamp| ical::add(name, bytes, &new, stamp)).await }.boxed()
-    }
-
-    fn update<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Event, Trouble>> {
-        async move { self.change(|name, bytes, stamp| ical::update(name, bytes, id, &change, stamp)).await }
+    fn add(&self, new: EventChange) -> BoxFuture<'_, Result<Event, AccountError>> {
+        async move { self.change(|name, bytes, stamp| ical::add_event(name, bytes, &new, stamp)).await }
             .boxed()
     }
 
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, Trouble>> {
-        async move { self.change(|name, bytes, stamp| ical::delete(name, bytes, id, stamp)).await }.boxed()
+    fn update<'a>(&'a self, id: &'a str, change: EventChange) -> BoxFuture<'a, Result<Event, AccountError>> {
+        async move { self.change(|name, bytes, stamp| ical::update_event(name, bytes, id, &change, stamp)).await }
+            .boxed()
+    }
+
+    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, AccountError>> {
+        async move { self.change(|name, bytes, stamp| ical::delete_event(name, bytes, id, stamp)).await }
+            .boxed()
     }
 }

@@ -8,50 +8,51 @@ use jiff::{Timestamp, Zoned};
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
-use super::addresses::below;
-use super::call::{Ask, checked};
-use super::wire::{Edge, Event as Sent, Events};
+use super::api_request::{GoogleRequest, validate_id};
+use super::endpoints::append_path;
+use super::responses::{EventBoundary, EventListPage, GoogleEvent as Sent};
 use super::{Google, Service};
-use crate::Trouble;
-use crate::calendar::{Calendar, Change, Details, Event, When};
-use crate::mail::legible;
+use crate::AccountError;
+use crate::calendar::{Calendar, Details, Event, EventChange, EventTime};
+use crate::mail::sanitized_text;
 
 /// The page size.
-const PAGE: &str = "250";
+const PAGE_SIZE: &str = "250";
 /// The maximum number of listed events.
-const MOST: usize = 10_000;
+const MAX_EVENTS: usize = 10_000;
 /// The maximum number of characters of a summary, a location or a link.
-const LINE: usize = 1_024;
+const MAX_LINE_CHARS: usize = 1_024;
 
 impl Calendar for Google {
-    fn between(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<Vec<Event>, Trouble>> {
+    fn events_between(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<Vec<Event>, AccountError>> {
         async move {
             let min = from.timestamp().to_string();
             let max = until.timestamp().to_string();
-            let words = [("timeMin", min.as_str()), ("timeMax", &max), ("maxResults", PAGE)];
-            let ask = Ask::get(Service::Calendar, self.addresses.calendar.clone(), "events").with(&words);
-            let ask = ask.with(&[("singleEvents", "true"), ("orderBy", "startTime")]);
+            let words = [("timeMin", min.as_str()), ("timeMax", &max), ("maxResults", PAGE_SIZE)];
+            let ask = GoogleRequest::get(Service::Calendar, self.endpoints.calendar.clone(), "events")
+                .with_query(&words);
+            let ask = ask.with_query(&[("singleEvents", "true"), ("orderBy", "startTime")]);
             let zone = from.time_zone();
-            let events = self.listed::<Events>(&ask, MOST).await?;
-            Ok(events.into_iter().filter_map(|sent| event(sent, zone)).collect())
+            let events = self.list_all::<EventListPage>(&ask, MAX_EVENTS).await?;
+            Ok(events.into_iter().filter_map(|sent| parse_event(sent, zone)).collect())
         }
         .boxed()
     }
 
-    fn show<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, Trouble>> {
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, AccountError>> {
         async move {
-            let (address, about) = self.event(id)?;
-            self.event_of(&Ask::get(Service::Calendar, address, about)).await
+            let (address, about) = self.event_url(id)?;
+            self.fetch_event(&GoogleRequest::get(Service::Calendar, address, about)).await
         }
         .boxed()
     }
 
-    fn add(&self, new: Change) -> BoxFuture<'_, Result<Event, Trouble>> {
+    fn add(&self, new: EventChange) -> BoxFuture<'_, Result<Event, AccountError>> {
         async move {
-            self.event_of(&Ask::post(
+            self.fetch_event(&GoogleRequest::post(
                 Service::Calendar,
-                self.addresses.calendar.clone(),
-                fields(&new),
+                self.endpoints.calendar.clone(),
+                change_fields(&new),
                 "calendar",
             ))
             .await
@@ -59,19 +60,22 @@ impl Calendar for Google {
         .boxed()
     }
 
-    fn update<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Event, Trouble>> {
+    fn update<'a>(&'a self, id: &'a str, change: EventChange) -> BoxFuture<'a, Result<Event, AccountError>> {
         async move {
-            let (address, about) = self.event(id)?;
-            self.event_of(&Ask::patch(Service::Calendar, address, fields(&change), about)).await
+            let (address, about) = self.event_url(id)?;
+            self.fetch_event(&GoogleRequest::patch(Service::Calendar, address, change_fields(&change), about))
+                .await
         }
         .boxed()
     }
 
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, Trouble>> {
+    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, AccountError>> {
         async move {
-            let (address, about) = self.event(id)?;
-            let was = self.event_of(&Ask::get(Service::Calendar, address.clone(), about.clone())).await?;
-            self.told(&Ask::delete(Service::Calendar, address, about)).await?;
+            let (address, about) = self.event_url(id)?;
+            let was = self
+                .fetch_event(&GoogleRequest::get(Service::Calendar, address.clone(), about.clone()))
+                .await?;
+            self.execute(&GoogleRequest::delete(Service::Calendar, address, about)).await?;
             Ok(was)
         }
         .boxed()
@@ -79,20 +83,20 @@ impl Calendar for Google {
 }
 
 impl Google {
-    fn event(&self, id: &str) -> Result<(Url, String), Trouble> {
-        Ok((below(&self.addresses.calendar, &[checked(id, "event")?]), format!("event `{id}`")))
+    fn event_url(&self, id: &str) -> Result<(Url, String), AccountError> {
+        Ok((append_path(&self.endpoints.calendar, &[validate_id(id, "event")?]), format!("event `{id}`")))
     }
 
-    async fn event_of(&self, ask: &Ask) -> Result<Event, Trouble> {
-        let sent: Sent = self.asked(ask).await?;
+    async fn fetch_event(&self, ask: &GoogleRequest) -> Result<Event, AccountError> {
+        let sent: Sent = self.fetch(ask).await?;
         let zone = self.clock.now().time_zone().clone();
-        event(sent, &zone)
-            .ok_or_else(|| Trouble::Garbled("google does not say when that event is.".to_owned()))
+        parse_event(sent, &zone)
+            .ok_or_else(|| AccountError::Unreadable("google does not say when that event is.".to_owned()))
     }
 }
 
 /// Returns the fields to change. Changing between whole days and times clears the other field.
-fn fields(change: &Change) -> Value {
+fn change_fields(change: &EventChange) -> Value {
     let mut fields = Map::new();
     for (name, value) in [("summary", &change.summary), ("description", &change.description)] {
         if let Some(value) = value {
@@ -101,13 +105,13 @@ fn fields(change: &Change) -> Value {
     }
     for (name, value) in [("start", &change.start), ("end", &change.end)] {
         if let Some(value) = value {
-            fields.insert(name.to_owned(), edge(value));
+            fields.insert(name.to_owned(), boundary(value));
         }
     }
     Value::Object(fields)
 }
 
-fn edge(time: &Zoned) -> Value {
+fn boundary(time: &Zoned) -> Value {
     let written = time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
     match time.time_zone().iana_name() {
         Some(zone) => json!({ "dateTime": written, "timeZone": zone, "date": null }),
@@ -116,12 +120,12 @@ fn edge(time: &Zoned) -> Value {
 }
 
 /// Converts an event, or returns `None` if it has no time.
-fn event(sent: Sent, zone: &TimeZone) -> Option<Event> {
-    let line = |text: &String| legible::line(text, LINE);
-    let when = when(sent.start.as_ref()?, sent.end.as_ref(), zone)?;
+fn parse_event(sent: Sent, zone: &TimeZone) -> Option<Event> {
+    let line = |text: &String| sanitized_text::single_line(text, MAX_LINE_CHARS);
+    let when = event_time(sent.start.as_ref()?, sent.end.as_ref(), zone)?;
     let details = Details {
         location: sent.location.as_ref().map(line),
-        description: sent.description.as_deref().map(legible::lines),
+        description: sent.description.as_deref().map(sanitized_text::multi_line),
         link: sent.html_link.as_ref().map(line),
         attendees: sent.attendees.iter().filter_map(|one| one.email.as_ref()).map(line).collect(),
         status: sent.status.as_ref().map(line),
@@ -129,17 +133,17 @@ fn event(sent: Sent, zone: &TimeZone) -> Option<Event> {
     Some(Event { id: line(&sent.id), when, summary: line(&sent.summary), details })
 }
 
-fn when(start: &Edge, end: Option<&Edge>, zone: &TimeZone) -> Option<When> {
-    let day = |edge: &Edge| edge.date.as_ref()?.parse::<Date>().ok();
-    let time = |edge: &Edge| {
+fn event_time(start: &EventBoundary, end: Option<&EventBoundary>, zone: &TimeZone) -> Option<EventTime> {
+    let day = |edge: &EventBoundary| edge.date.as_ref()?.parse::<Date>().ok();
+    let time = |edge: &EventBoundary| {
         let time = edge.date_time.as_ref()?.parse::<Timestamp>().ok()?;
         Some(time.to_zoned(zone.clone()))
     };
     if let Some(first) = day(start) {
         let last = end.and_then(day).or_else(|| first.tomorrow().ok())?;
-        return Some(When::Days(first, last));
+        return Some(EventTime::Days(first, last));
     }
     let first = time(start)?;
     let last = end.and_then(time).unwrap_or_else(|| first.clone());
-    Some(When::Timed(first, last))
+    Some(EventTime::Timed(first, last))
 }

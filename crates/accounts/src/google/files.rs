@@ -6,62 +6,62 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use serde_json::{Value, json};
 
-use super::{Google, Service, sentence};
-use crate::{Secret, Trouble};
+use super::{Google, Service, join_names};
+use crate::{AccountError, Secret};
 
 /// Tokens are refreshed this long before they expire, since a request takes time.
-const AHEAD: i64 = 60;
+const REFRESH_MARGIN_SECONDS: i64 = 60;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum File {
+pub enum GoogleFile {
     /// The OAuth client that the user created.
     Credentials,
     Token,
     /// Exists from a revocation until the user is notified.
-    Revoked,
+    RevocationNotice,
     /// Details of a revocation, until the user connects again or disconnects.
-    Withdrawn,
+    Revocation,
 }
 
-impl File {
+impl GoogleFile {
     /// The file name in `state/`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Credentials => "credentials.json",
             Self::Token => "token.json",
-            Self::Revoked => "google_auth_revoked",
-            Self::Withdrawn => "google_withdrawn",
+            Self::RevocationNotice => "google_auth_revoked",
+            Self::Revocation => "google_withdrawn",
         }
     }
 }
 
 /// Stores the files, readable only for the user and replaced atomically.
-pub trait Keep: Send + Sync {
-    fn read(&self, file: File) -> io::Result<Option<Vec<u8>>>;
-    fn replace(&self, file: File, bytes: &[u8]) -> io::Result<()>;
-    fn remove(&self, file: File) -> io::Result<()>;
+pub trait GoogleFileStore: Send + Sync {
+    fn read(&self, file: GoogleFile) -> io::Result<Option<Vec<u8>>>;
+    fn replace(&self, file: GoogleFile, bytes: &[u8]) -> io::Result<()>;
+    fn remove(&self, file: GoogleFile) -> io::Result<()>;
     /// The path for messages.
-    fn place(&self, file: File) -> PathBuf;
+    fn display_path(&self, file: GoogleFile) -> PathBuf;
 }
 
 /// The connection state according to the stored files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Connection {
+pub enum ConnectionState {
     NoClient,
     /// There is a client but no usable token.
-    Apart,
+    Disconnected,
     /// There is a token that is valid or can be refreshed.
     Connected,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Credentials {
+pub(super) struct ClientCredentials {
     pub id: String,
     pub secret: Secret,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Token {
+pub(super) struct StoredToken {
     pub access: Secret,
     pub refresh: Option<Secret>,
     pub scopes: Vec<String>,
@@ -72,11 +72,11 @@ pub(super) struct Token {
 
 /// A grant that ends within this time after connecting probably belongs to a project in status
 /// Testing. Google ends those after 7 days; one more day allows for a late refresh.
-const TESTING: SignedDuration = SignedDuration::from_hours(8 * 24);
+const TESTING_GRANT_LIFETIME: SignedDuration = SignedDuration::from_hours(8 * 24);
 
 /// The end of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Withdrawal {
+pub struct Revocation {
     /// When it was noticed.
     pub at: Timestamp,
     /// It ended so soon after connecting that the project is probably in status Testing.
@@ -85,12 +85,12 @@ pub struct Withdrawal {
     pub services: Vec<Service>,
 }
 
-impl Withdrawal {
-    pub(super) fn of(token: &Token, now: Timestamp) -> Self {
+impl Revocation {
+    pub(super) fn new(token: &StoredToken, now: Timestamp) -> Self {
         let age = token.connected.map(|connected| now.duration_since(connected));
         Self {
             at: now,
-            in_testing: age.is_some_and(|age| age <= TESTING),
+            in_testing: age.is_some_and(|age| age <= TESTING_GRANT_LIFETIME),
             services: Service::covered_by(&token.scopes),
         }
     }
@@ -103,16 +103,16 @@ impl Withdrawal {
     }
 
     /// Parses the serialized form. Files of older versions contain only the time.
-    fn read(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let mut lines = text.lines();
         let at = lines.next().and_then(|time| time.parse().ok()).unwrap_or(Timestamp::UNIX_EPOCH);
         let in_testing = lines.next() == Some("testing");
-        let services = lines.next().unwrap_or_default().split_whitespace().filter_map(Service::named);
+        let services = lines.next().unwrap_or_default().split_whitespace().filter_map(Service::from_name);
         Self { at, in_testing, services: services.collect() }
     }
 
     /// Explains to the user why access ended and which step restores it.
-    pub fn explained(&self) -> String {
+    pub fn explanation(&self) -> String {
         let connect = "`ollim-bot google connect` in a terminal, or /google-auth in Discord";
         if self.in_testing {
             format!(
@@ -131,13 +131,13 @@ impl Withdrawal {
     }
 }
 
-impl Token {
+impl StoredToken {
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
-        let soon = now.saturating_add(AHEAD.seconds()).unwrap_or(now);
+        let soon = now.saturating_add(REFRESH_MARGIN_SECONDS.seconds()).unwrap_or(now);
         !self.access.reveal().is_empty() && self.expires.is_none_or(|expires| soon < expires)
     }
 
-    fn read(value: &Value) -> Option<Self> {
+    fn from_json(value: &Value) -> Option<Self> {
         let text = |name: &str| value.get(name)?.as_str().filter(|text| !text.is_empty());
         let scopes = value.get("scopes").and_then(Value::as_array);
         let scope = |scope: &Value| scope.as_str().map(str::to_owned);
@@ -155,23 +155,23 @@ impl Token {
 
 impl Google {
     /// Returns the connection state without a request.
-    pub fn connection(&self) -> Result<Connection, Trouble> {
+    pub fn connection_state(&self) -> Result<ConnectionState, AccountError> {
         let now = self.clock.now().timestamp();
         match self.token()? {
-            Some(token) if token.refresh.is_some() || token.is_fresh(now) => Ok(Connection::Connected),
-            Some(_) | None => Ok(match self.read(File::Credentials)? {
-                Some(_) => Connection::Apart,
-                None => Connection::NoClient,
+            Some(token) if token.refresh.is_some() || token.is_fresh(now) => Ok(ConnectionState::Connected),
+            Some(_) | None => Ok(match self.read(GoogleFile::Credentials)? {
+                Some(_) => ConnectionState::Disconnected,
+                None => ConnectionState::NoClient,
             }),
         }
     }
 
     /// The error that explains how to connect.
-    pub fn not_connected(&self) -> Trouble {
-        let place = self.keep.place(File::Credentials);
-        Trouble::Unconnected(match self.connection() {
-            Ok(Connection::NoClient) => set_up(&place.display().to_string()),
-            Ok(Connection::Apart | Connection::Connected) => {
+    pub fn not_connected(&self) -> AccountError {
+        let place = self.store.display_path(GoogleFile::Credentials);
+        AccountError::NotConnected(match self.connection_state() {
+            Ok(ConnectionState::NoClient) => setup_instructions(&place.display().to_string()),
+            Ok(ConnectionState::Disconnected | ConnectionState::Connected) => {
                 "Google is not connected. Run `ollim-bot google connect` in a terminal, or /google-auth in Discord."
                     .to_owned()
             }
@@ -180,43 +180,45 @@ impl Google {
     }
 
     /// Returns whether the user must still be notified of a revocation.
-    pub fn is_taken_back(&self) -> bool {
-        self.keep.read(File::Revoked).is_ok_and(|mark| mark.is_some())
+    pub fn has_revocation_notice(&self) -> bool {
+        self.store.read(GoogleFile::RevocationNotice).is_ok_and(|mark| mark.is_some())
     }
 
     /// Marks the user as notified.
-    pub fn told_so(&self) -> Result<(), Trouble> {
-        self.remove(File::Revoked)
+    pub fn dismiss_revocation_notice(&self) -> Result<(), AccountError> {
+        self.remove(GoogleFile::RevocationNotice)
     }
 
     /// Returns the last revocation unless the account was connected again. Notifying the user does
     /// not clear it.
-    pub fn withdrawn(&self) -> Option<Withdrawal> {
-        let mark = self.keep.read(File::Withdrawn).ok()??;
-        Some(Withdrawal::read(&String::from_utf8_lossy(&mark)))
+    pub fn last_revocation(&self) -> Option<Revocation> {
+        let mark = self.store.read(GoogleFile::Revocation).ok()??;
+        Some(Revocation::parse(&String::from_utf8_lossy(&mark)))
     }
 
     /// The services that the user has granted; none, if the account is not connected.
-    pub fn granted(&self) -> Result<Vec<Service>, Trouble> {
-        match (self.connection()?, self.token()?) {
-            (Connection::Connected, Some(token)) => Ok(Service::covered_by(&token.scopes)),
-            (Connection::Connected | Connection::Apart | Connection::NoClient, _) => Ok(Vec::new()),
+    pub fn granted_services(&self) -> Result<Vec<Service>, AccountError> {
+        match (self.connection_state()?, self.token()?) {
+            (ConnectionState::Connected, Some(token)) => Ok(Service::covered_by(&token.scopes)),
+            (ConnectionState::Connected | ConnectionState::Disconnected | ConnectionState::NoClient, _) => {
+                Ok(Vec::new())
+            }
         }
     }
 
     /// Returns the services to request when the user names none: those of a grant that ended, else `usual`.
     pub fn services_to_request(&self, usual: &[Service]) -> Vec<Service> {
-        let before = self.withdrawn().map(|withdrawal| withdrawal.services).unwrap_or_default();
+        let before = self.last_revocation().map(|withdrawal| withdrawal.services).unwrap_or_default();
         if before.is_empty() { usual.to_vec() } else { before }
     }
 
     /// Describes the connection: the granted services, and how to add one that is missing.
-    pub fn description(&self) -> Result<String, Trouble> {
-        let granted = self.granted()?;
+    pub fn description(&self) -> Result<String, AccountError> {
+        let granted = self.granted_services()?;
         if granted.is_empty() {
             return Ok(self.not_connected().to_string());
         }
-        let mut text = format!("Google is connected for {}.", sentence(&granted));
+        let mut text = format!("Google is connected for {}.", join_names(&granted));
         let missing: Vec<&str> = Service::ALL
             .into_iter()
             .filter(|service| !granted.contains(service))
@@ -232,89 +234,95 @@ impl Google {
     }
 
     /// Returns the token for revoking it. A file that is not JSON has none: disconnecting is how the user gets rid of it.
-    pub(super) fn token_to_revoke(&self) -> Result<Option<Token>, Trouble> {
-        let bytes = self.read(File::Token)?.unwrap_or_default();
-        Ok(serde_json::from_slice(&bytes).ok().as_ref().and_then(Token::read))
+    pub(super) fn token_to_revoke(&self) -> Result<Option<StoredToken>, AccountError> {
+        let bytes = self.read(GoogleFile::Token)?.unwrap_or_default();
+        Ok(serde_json::from_slice(&bytes).ok().as_ref().and_then(StoredToken::from_json))
     }
 
     /// Removes both marks of a revocation.
-    pub(super) fn forget_withdrawn(&self) -> Result<(), Trouble> {
-        self.remove(File::Revoked)?;
-        self.remove(File::Withdrawn)
+    pub(super) fn clear_revocation(&self) -> Result<(), AccountError> {
+        self.remove(GoogleFile::RevocationNotice)?;
+        self.remove(GoogleFile::Revocation)
     }
 
-    pub(super) fn credentials(&self) -> Result<Credentials, Trouble> {
-        let Some(value) = self.json(File::Credentials)? else { return Err(self.not_connected()) };
+    pub(super) fn credentials(&self) -> Result<ClientCredentials, AccountError> {
+        let Some(value) = self.read_json(GoogleFile::Credentials)? else { return Err(self.not_connected()) };
         let client = value.get("installed").or_else(|| value.get("web")).unwrap_or(&Value::Null);
         let text = |name: &str| client.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         match (text("client_id"), text("client_secret")) {
-            (Some(id), Some(secret)) => Ok(Credentials { id: id.to_owned(), secret: Secret::new(secret) }),
-            _ => Err(Trouble::Unconnected(format!(
+            (Some(id), Some(secret)) => {
+                Ok(ClientCredentials { id: id.to_owned(), secret: Secret::new(secret) })
+            }
+            _ => Err(AccountError::NotConnected(format!(
                 "{}: there is no client_id and client_secret under `installed`. Download the file once more: \
                  Google Cloud console, Google Auth Platform, Clients, the client of type Desktop app, Download JSON.",
-                self.keep.place(File::Credentials).display()
+                self.store.display_path(GoogleFile::Credentials).display()
             ))),
         }
     }
 
-    pub(super) fn token(&self) -> Result<Option<Token>, Trouble> {
-        Ok(self.json(File::Token)?.as_ref().and_then(Token::read))
+    pub(super) fn token(&self) -> Result<Option<StoredToken>, AccountError> {
+        Ok(self.read_json(GoogleFile::Token)?.as_ref().and_then(StoredToken::from_json))
     }
 
-    pub(super) fn keep_token(&self, token: &Token, client: &Credentials) -> Result<(), Trouble> {
+    pub(super) fn store_token(
+        &self,
+        token: &StoredToken,
+        client: &ClientCredentials,
+    ) -> Result<(), AccountError> {
         let value = json!({
             "token": token.access.reveal(),
             "refresh_token": token.refresh.as_ref().map(Secret::reveal),
-            "token_uri": self.addresses.token.as_str(),
+            "token_uri": self.endpoints.token.as_str(),
             "client_id": client.id,
             "client_secret": client.secret.reveal(),
             "scopes": token.scopes,
             "expiry": token.expires.map(|expires| expires.to_string()),
             "connected_at": token.connected.map(|connected| connected.to_string()),
         });
-        self.replace(File::Token, value.to_string().as_bytes())?;
-        self.forget_withdrawn()
+        self.replace(GoogleFile::Token, value.to_string().as_bytes())?;
+        self.clear_revocation()
     }
 
-    fn json(&self, file: File) -> Result<Option<Value>, Trouble> {
+    fn read_json(&self, file: GoogleFile) -> Result<Option<Value>, AccountError> {
         let Some(bytes) = self.read(file)? else { return Ok(None) };
         let value = serde_json::from_slice(&bytes);
         // The message of serde is not used: it quotes the file, which contains secrets.
-        let wrong = |error: serde_json::Error| {
-            let place = self.keep.place(file);
+        let invalid = |error: serde_json::Error| {
+            let place = self.store.display_path(file);
             let remedy = match file {
-                File::Credentials => {
+                GoogleFile::Credentials => {
                     "Download it once more from the Google Cloud console, then run `ollim-bot setup google \
                      --client-file FILE`"
                 }
-                File::Token | File::Revoked | File::Withdrawn => {
+                GoogleFile::Token | GoogleFile::RevocationNotice | GoogleFile::Revocation => {
                     "Run `ollim-bot google disconnect`, then `ollim-bot google connect`"
                 }
             };
             let line = error.line();
-            Trouble::Unconnected(format!("{}: line {line} is not JSON. {remedy}.", place.display()))
+            AccountError::NotConnected(format!("{}: line {line} is not JSON. {remedy}.", place.display()))
         };
-        value.map(Some).map_err(wrong)
+        value.map(Some).map_err(invalid)
     }
 
-    fn read(&self, file: File) -> Result<Option<Vec<u8>>, Trouble> {
-        self.keep.read(file).map_err(|error| self.unusable(file, &error))
+    fn read(&self, file: GoogleFile) -> Result<Option<Vec<u8>>, AccountError> {
+        self.store.read(file).map_err(|error| self.file_error(file, &error))
     }
 
-    pub(super) fn replace(&self, file: File, bytes: &[u8]) -> Result<(), Trouble> {
-        self.keep.replace(file, bytes).map_err(|error| self.unusable(file, &error))
+    pub(super) fn replace(&self, file: GoogleFile, bytes: &[u8]) -> Result<(), AccountError> {
+        self.store.replace(file, bytes).map_err(|error| self.file_error(file, &error))
     }
 
-    pub(super) fn remove(&self, file: File) -> Result<(), Trouble> {
-        self.keep.remove(file).map_err(|error| self.unusable(file, &error))
+    pub(super) fn remove(&self, file: GoogleFile) -> Result<(), AccountError> {
+        self.store.remove(file).map_err(|error| self.file_error(file, &error))
     }
 
-    fn unusable(&self, file: File, error: &io::Error) -> Trouble {
-        Trouble::Unconnected(format!("{}: {error}", self.keep.place(file).display()))
+    fn file_error(&self, file: GoogleFile, error: &io::Error) -> AccountError {
+        AccountError::NotConnected(format!("{}: {error}", self.store.display_path(file).display()))
     }
 }
 
-fn set_up(place: &str) -> String {
+fn setup_instructions(place: &str) -> String {
     format!(
         "Google is not set up. To set it up:\n  \
          1. Open https://console.cloud.google.com and create a project.\n  \

@@ -6,55 +6,66 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 
-use super::addresses::below;
-use super::call::{Ask, checked};
-use super::wire::{Header, Labels, Message, MessageName, Messages, Part};
+use super::api_request::{GoogleRequest, validate_id};
+use super::endpoints::append_path;
+use super::responses::{GmailMessage, Header, LabelList, MessageList, MessagePart, MessageRef};
 use super::{Google, Service};
-use crate::Trouble;
-use crate::mail::mime::{Body, Envelope, words};
-use crate::mail::{Heading, Label, Letter, Mailbox, charset, legible};
+use crate::AccountError;
+use crate::mail::mime::{Envelope, MessageBody, decode_words};
+use crate::mail::{MailMessage, Mailbox, MailboxLabel, MessageSummary, charset, sanitized_text};
 
 /// The number of concurrent requests for messages.
-const AT_ONCE: usize = 8;
+const CONCURRENT_REQUESTS: usize = 8;
 /// The maximum page size of Gmail.
-const PAGE: usize = 500;
+const MAX_PAGE_SIZE: usize = 500;
 /// The maximum number of characters of a label's name.
-const NAME: usize = 200;
+const MAX_LABEL_CHARS: usize = 200;
 
 impl Mailbox for Google {
-    fn unread(&self, max: usize) -> BoxFuture<'_, Result<Vec<Heading>, Trouble>> {
+    fn unread(&self, max: usize) -> BoxFuture<'_, Result<Vec<MessageSummary>, AccountError>> {
         self.search("is:unread", max)
     }
 
-    fn search<'a>(&'a self, query: &'a str, max: usize) -> BoxFuture<'a, Result<Vec<Heading>, Trouble>> {
+    fn search<'a>(
+        &'a self,
+        query: &'a str,
+        max: usize,
+    ) -> BoxFuture<'a, Result<Vec<MessageSummary>, AccountError>> {
         async move {
-            let ask = Ask::get(Service::Mail, below(&self.addresses.gmail, &["messages"]), "messages");
-            let page = max.clamp(1, PAGE).to_string();
-            let ask = ask.with(&[("q", query), ("maxResults", &page)]);
-            let names = self.listed::<Messages>(&ask, max).await?;
-            let headings = stream::iter(names).map(|name| self.heading(name)).buffered(AT_ONCE);
+            let ask = GoogleRequest::get(
+                Service::Mail,
+                append_path(&self.endpoints.gmail, &["messages"]),
+                "messages",
+            );
+            let page = max.clamp(1, MAX_PAGE_SIZE).to_string();
+            let ask = ask.with_query(&[("q", query), ("maxResults", &page)]);
+            let names = self.list_all::<MessageList>(&ask, max).await?;
+            let headings =
+                stream::iter(names).map(|name| self.fetch_heading(name)).buffered(CONCURRENT_REQUESTS);
             headings.try_filter_map(|heading| async { Ok(heading) }).try_collect().await
         }
         .boxed()
     }
 
-    fn read<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Letter, Trouble>> {
+    fn read<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<MailMessage, AccountError>> {
         async move {
-            let message: Message = self.asked(&self.message(id)?.with(&[("format", "full")])).await?;
-            Ok(envelope(&message.payload).letter(body(&message.payload)))
+            let message: GmailMessage =
+                self.fetch(&self.message_request(id)?.with_query(&[("format", "full")])).await?;
+            Ok(envelope(&message.payload).to_message(body(&message.payload)))
         }
         .boxed()
     }
 
-    fn labels(&self) -> BoxFuture<'_, Result<Vec<Label>, Trouble>> {
+    fn labels(&self) -> BoxFuture<'_, Result<Vec<MailboxLabel>, AccountError>> {
         async move {
-            let ask = Ask::get(Service::Mail, below(&self.addresses.gmail, &["labels"]), "labels");
-            let found: Labels = self.asked(&ask).await?;
-            let line = |text: &str| legible::line(text, NAME);
+            let ask =
+                GoogleRequest::get(Service::Mail, append_path(&self.endpoints.gmail, &["labels"]), "labels");
+            let found: LabelList = self.fetch(&ask).await?;
+            let line = |text: &str| sanitized_text::single_line(text, MAX_LABEL_CHARS);
             Ok(found
                 .labels
                 .iter()
-                .map(|label| Label { id: line(&label.id), name: line(&label.name) })
+                .map(|label| MailboxLabel { id: line(&label.id), name: line(&label.name) })
                 .collect())
         }
         .boxed()
@@ -63,24 +74,27 @@ impl Mailbox for Google {
 
 impl Google {
     /// Returns the heading of a listed message, or `None` if it was deleted meanwhile.
-    async fn heading(&self, MessageName { id }: MessageName) -> Result<Option<Heading>, Trouble> {
+    async fn fetch_heading(
+        &self,
+        MessageRef { id }: MessageRef,
+    ) -> Result<Option<MessageSummary>, AccountError> {
         let headers = [("format", "metadata"), ("metadataHeaders", "From"), ("metadataHeaders", "Subject")];
-        let message: Message = match self.asked(&self.message(&id)?.with(&headers)).await {
-            Err(Trouble::Missing(_)) => return Ok(None),
+        let message: GmailMessage = match self.fetch(&self.message_request(&id)?.with_query(&headers)).await {
+            Err(AccountError::NotFound(_)) => return Ok(None),
             other => other?,
         };
         let at = message.internal_date.and_then(|date| Timestamp::from_millisecond(date.parse().ok()?).ok());
-        Ok(Some(envelope(&message.payload).heading(message.id, at)))
+        Ok(Some(envelope(&message.payload).to_summary(message.id, at)))
     }
 
-    fn message(&self, id: &str) -> Result<Ask, Trouble> {
-        let address = below(&self.addresses.gmail, &["messages", checked(id, "message")?]);
-        Ok(Ask::get(Service::Mail, address, format!("message `{id}`")))
+    fn message_request(&self, id: &str) -> Result<GoogleRequest, AccountError> {
+        let address = append_path(&self.endpoints.gmail, &["messages", validate_id(id, "message")?]);
+        Ok(GoogleRequest::get(Service::Mail, address, format!("message `{id}`")))
     }
 }
 
-fn envelope(payload: &Part) -> Envelope {
-    Envelope::new(|name| header(&payload.headers, name).map(words))
+fn envelope(payload: &MessagePart) -> Envelope {
+    Envelope::new(|name| header(&payload.headers, name).map(decode_words))
 }
 
 fn header<'a>(headers: &'a [Header], name: &str) -> Option<&'a str> {
@@ -89,28 +103,30 @@ fn header<'a>(headers: &'a [Header], name: &str) -> Option<&'a str> {
 
 /// Returns the first plain text part, depth first, or else the first HTML part. Attachments have no
 /// data here.
-fn body(payload: &Part) -> Option<Body> {
-    find(payload, "text/plain").map(Body::Plain).or_else(|| find(payload, "text/html").map(Body::Html))
+fn body(payload: &MessagePart) -> Option<MessageBody> {
+    find_text(payload, "text/plain")
+        .map(MessageBody::Plain)
+        .or_else(|| find_text(payload, "text/html").map(MessageBody::Html))
 }
 
-fn find(part: &Part, kind: &str) -> Option<String> {
-    let own = part.mime_type.eq_ignore_ascii_case(kind).then(|| written(part)).flatten();
-    own.or_else(|| part.parts.iter().find_map(|part| find(part, kind)))
+fn find_text(part: &MessagePart, kind: &str) -> Option<String> {
+    let own = part.mime_type.eq_ignore_ascii_case(kind).then(|| part_text(part)).flatten();
+    own.or_else(|| part.parts.iter().find_map(|part| find_text(part, kind)))
 }
 
-fn written(part: &Part) -> Option<String> {
+fn part_text(part: &MessagePart) -> Option<String> {
     let disposition = header(&part.headers, "Content-Disposition").unwrap_or_default();
     if disposition.trim_start().to_ascii_lowercase().starts_with("attachment") {
         return None;
     }
     let data = part.body.data.as_ref()?.trim_end_matches('=');
     let bytes = URL_SAFE_NO_PAD.decode(data).ok()?;
-    let text = charset::read(&bytes, label(part));
+    let text = charset::decode(&bytes, charset_label(part));
     (!text.trim().is_empty()).then_some(text)
 }
 
 /// Returns the declared character set of a part.
-fn label(part: &Part) -> Option<&str> {
+fn charset_label(part: &MessagePart) -> Option<&str> {
     let kind = header(&part.headers, "Content-Type")?;
     let (_, value) = kind
         .split(';')

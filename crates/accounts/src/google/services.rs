@@ -26,7 +26,7 @@ impl Service {
     }
 
     /// Returns the service with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|service| service.name() == name)
     }
 
@@ -50,7 +50,7 @@ impl Service {
     }
 
     /// Returns the services covered by the token in the content of `token.json`.
-    pub fn granted_in(token: &[u8]) -> Vec<Self> {
+    pub fn granted_by_file(token: &[u8]) -> Vec<Self> {
         let token: Value = serde_json::from_slice(token).unwrap_or_default();
         let scopes = token["scopes"].as_array().into_iter().flatten();
         let scopes: Vec<String> = scopes.filter_map(Value::as_str).map(str::to_owned).collect();
@@ -59,7 +59,7 @@ impl Service {
 }
 
 /// Names services in a sentence: `tasks, calendar and mail`.
-pub fn sentence(services: &[Service]) -> String {
+pub fn join_names(services: &[Service]) -> String {
     let names: Vec<&str> = services.iter().map(|service| service.name()).collect();
     match names.as_slice() {
         [] => String::new(),
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn services_follow_from_scopes() {
-        let granted = |token: &str| Service::granted_in(token.as_bytes());
+        let granted = |token: &str| Service::granted_by_file(token.as_bytes());
         let calendar = r#"{"scopes":["https://www.googleapis.com/auth/calendar.events","openid"]}"#;
         assert_eq!(granted(calendar), [Service::Calendar]);
         assert_eq!(granted("{}"), Service::ALL);
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn services_are_named_in_a_sentence() {
-        assert_eq!(sentence(&Service::ALL), "tasks, calendar and mail");
-        assert_eq!(sentence(&[Service::Tasks, Service::Mail]), "tasks and mail");
-        assert_eq!(sentence(&[Service::Mail]), "mail");
+        assert_eq!(join_names(&Service::ALL), "tasks, calendar and mail");
+        assert_eq!(join_names(&[Service::Tasks, Service::Mail]), "tasks and mail");
+        assert_eq!(join_names(&[Service::Mail]), "mail");
     }
 }

@@ -5,27 +5,27 @@ use std::io;
 use std::time::Duration;
 
 use ::wire::oauth::{AuthorizationResponse, Callback, Pkce};
-pub use ::wire::oauth::{Paste, Pasted};
+pub use ::wire::oauth::{PasteInput, PasteOutcome};
 
-use super::files::{Credentials, File};
-use super::{Google, Service, sentence};
-use crate::mail::legible;
-use crate::{Secret, Trouble};
+use super::files::{ClientCredentials, GoogleFile};
+use super::{Google, Service, join_names};
+use crate::mail::sanitized_text;
+use crate::{AccountError, Secret};
 
 /// The hint for users that Google refuses.
-pub const TEST_USER: &str = "add yourself as a test user, or publish the app (Google Auth Platform, Audience, https://console.cloud.google.com/auth/audience)";
+pub const TEST_USER_HINT: &str = "add yourself as a test user, or publish the app (Google Auth Platform, Audience, https://console.cloud.google.com/auth/audience)";
 
 /// The time that the user has for a sign-in.
-pub const PATIENCE: Duration = Duration::from_secs(300);
+pub const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The maximum number of characters of a shown denial reason.
-const REASON: usize = 100;
+const MAX_REASON_CHARS: usize = 100;
 
 /// A sign-in that waits for the user. Dropping it closes the port.
 #[derive(Debug)]
 pub struct SignIn {
     google: Google,
-    client: Credentials,
+    client: ClientCredentials,
     pkce: Pkce,
     callback: Callback,
     services: Vec<Service>,
@@ -33,33 +33,35 @@ pub struct SignIn {
 
 /// The outcome of a sign-in without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum SignInOutcome {
     Connected,
-    NobodyCame,
+    TimedOut,
 }
 
 impl Google {
     /// Starts a sign-in for `services`. Services that were granted before are requested again,
     /// because the new token replaces the old one.
-    pub async fn begin(&self, services: &[Service]) -> Result<SignIn, Trouble> {
-        let mut services = [services, &self.granted()?].concat();
+    pub async fn begin_sign_in(&self, services: &[Service]) -> Result<SignIn, AccountError> {
+        let mut services = [services, &self.granted_services()?].concat();
         services.sort();
         services.dedup();
         let client = self.credentials()?;
-        let unusable = |error: io::Error| Trouble::Away(format!("there is no port to come back to: {error}"));
+        let unusable = |error: io::Error| {
+            AccountError::Unavailable(format!("there is no port to come back to: {error}"))
+        };
         let callback = Callback::bind(0, "").await.map_err(unusable)?;
-        let pkce = Pkce::new().map_err(|error| Trouble::Away(format!("{error}.")))?;
+        let pkce = Pkce::new().map_err(|error| AccountError::Unavailable(format!("{error}.")))?;
         Ok(SignIn { google: self.clone(), client, pkce, callback, services })
     }
 
     /// Revokes the token at Google and removes it here, even if Google does not answer.
-    pub async fn disconnect(&self) -> Result<(), Trouble> {
+    pub async fn disconnect(&self) -> Result<(), AccountError> {
         if let Some(token) = self.token_to_revoke()? {
             let token = token.refresh.unwrap_or(token.access);
-            let _ = self.post_form(self.addresses.revoke.clone(), &[("token", token.reveal())]).await;
+            let _ = self.post_form(self.endpoints.revoke.clone(), &[("token", token.reveal())]).await;
         }
-        self.remove(File::Token)?;
-        self.forget_withdrawn()
+        self.remove(GoogleFile::Token)?;
+        self.clear_revocation()
     }
 }
 
@@ -70,8 +72,8 @@ impl SignIn {
     }
 
     /// The URL of the consent page.
-    pub fn url(&self) -> String {
-        let mut url = self.google.addresses.consent.clone();
+    pub fn authorization_url(&self) -> String {
+        let mut url = self.google.endpoints.consent.clone();
         let scopes: Vec<&str> = self.services.iter().map(|service| service.scope()).collect();
         url.query_pairs_mut().extend_pairs([
             ("client_id", self.client.id.as_str()),
@@ -89,22 +91,22 @@ impl SignIn {
     }
 
     /// Returns a handle for pasting the final address of a browser on another machine.
-    pub fn paste(&self) -> Paste {
-        self.callback.paste()
+    pub fn paste(&self) -> PasteInput {
+        self.callback.paste_input()
     }
 
     /// Waits for the consent and exchanges it for a token.
-    pub async fn wait(mut self) -> Result<Ended, Trouble> {
-        match self.callback.wait(PATIENCE).await {
+    pub async fn finish(mut self) -> Result<SignInOutcome, AccountError> {
+        match self.callback.wait(SIGN_IN_TIMEOUT).await {
             Some(AuthorizationResponse::Granted { code, .. }) => {
-                self.exchange(&code).await.map(|()| Ended::Connected)
+                self.exchange_code(&code).await.map(|()| SignInOutcome::Connected)
             }
-            Some(AuthorizationResponse::Denied(reason)) => Err(denied(&reason)),
-            None => Ok(Ended::NobodyCame),
+            Some(AuthorizationResponse::Denied(reason)) => Err(denied_error(&reason)),
+            None => Ok(SignInOutcome::TimedOut),
         }
     }
 
-    async fn exchange(&self, code: &Secret) -> Result<(), Trouble> {
+    async fn exchange_code(&self, code: &Secret) -> Result<(), AccountError> {
         let address = self.callback.redirect_uri();
         let form = [
             ("grant_type", "authorization_code"),
@@ -112,35 +114,35 @@ impl SignIn {
             ("redirect_uri", &address),
             ("code_verifier", self.pkce.verifier.reveal()),
         ];
-        match self.google.ask_for_token(&self.client, &form).await? {
+        match self.google.request_token(&self.client, &form).await? {
             Ok(granted) => {
-                let mut token = self.google.token_of(granted, None, &self.services);
+                let mut token = self.google.merge_token(granted, None, &self.services);
                 if !Service::ALL
                     .iter()
                     .any(|service| token.scopes.iter().any(|scope| scope == service.scope()))
                 {
-                    return Err(Trouble::Unconnected(format!(
+                    return Err(AccountError::NotConnected(format!(
                         "Google was not connected: no box was ticked. Connect once more and tick {}.",
-                        sentence(&self.services)
+                        join_names(&self.services)
                     )));
                 }
                 token.connected = Some(self.google.clock.now().timestamp());
-                self.google.keep_token(&token, &self.client)
+                self.google.store_token(&token, &self.client)
             }
-            Err(refused) if refused.is_for_good() => Err(Trouble::Unconnected(
+            Err(refused) if refused.is_invalid_grant() => Err(AccountError::NotConnected(
                 "Google does not know that code any more. Connect once more.".to_owned(),
             )),
-            Err(refused) => Err(refused.hiding(&[code, &self.client.secret]).about_sign_in()),
+            Err(refused) => Err(refused.redacted(&[code, &self.client.secret]).into_sign_in_error()),
         }
     }
 }
 
 /// Explains why Google did not connect, with the remedy.
-fn denied(reason: &str) -> Trouble {
+fn denied_error(reason: &str) -> AccountError {
     let text = match reason {
         "access_denied" => format!(
             "Google was not connected (access_denied). If you did not decline it yourself, your Google project is in \
-             status Testing: {TEST_USER}. Nothing has changed."
+             status Testing: {TEST_USER_HINT}. Nothing has changed."
         ),
         "admin_policy_enforced" => {
             "Google was not connected: the administrator of your Google account does not allow \
@@ -148,8 +150,11 @@ fn denied(reason: &str) -> Trouble {
                 .to_owned()
         }
         reason => {
-            format!("Google was not connected ({}). Nothing has changed.", legible::line(reason, REASON))
+            format!(
+                "Google was not connected ({}). Nothing has changed.",
+                sanitized_text::single_line(reason, MAX_REASON_CHARS)
+            )
         }
     };
-    Trouble::Unconnected(text)
+    AccountError::NotConnected(text)
 }

@@ -5,67 +5,82 @@ use futures_util::future::BoxFuture;
 use jiff::civil::Date;
 use serde_json::{Map, Value, json};
 
-use super::addresses::below;
-use super::call::{Ask, checked};
-use super::wire::{Task as Sent, Tasks};
+use super::api_request::{GoogleRequest, validate_id};
+use super::endpoints::append_path;
+use super::responses::{GoogleTask as Sent, TaskListPage};
 use super::{Google, Service};
-use crate::Trouble;
-use crate::mail::legible;
-use crate::tasks::{Change, State, Task, TaskList, Which};
+use crate::AccountError;
+use crate::mail::sanitized_text;
+use crate::tasks::{Task, TaskChange, TaskFilter, TaskList, TaskState};
 
 /// The page size.
-const PAGE: &str = "100";
+const PAGE_SIZE: &str = "100";
 /// The maximum number of listed tasks.
-const MOST: usize = 10_000;
+const MAX_TASKS: usize = 10_000;
 /// The maximum number of characters of a title.
-const TITLE: usize = 1_024;
+const MAX_TITLE_CHARS: usize = 1_024;
 
 impl TaskList for Google {
-    fn list(&self, which: Which) -> BoxFuture<'_, Result<Vec<Task>, Trouble>> {
+    fn list(&self, which: TaskFilter) -> BoxFuture<'_, Result<Vec<Task>, AccountError>> {
         async move {
             let done = match which {
-                Which::Open => "false",
-                Which::All => "true",
+                TaskFilter::Open => "false",
+                TaskFilter::All => "true",
             };
-            let words = [("maxResults", PAGE), ("showCompleted", done), ("showHidden", done)];
-            let ask = Ask::get(Service::Tasks, self.addresses.tasks.clone(), "tasks").with(&words);
-            Ok(self.listed::<Tasks>(&ask, MOST).await?.into_iter().map(task).collect())
+            let words = [("maxResults", PAGE_SIZE), ("showCompleted", done), ("showHidden", done)];
+            let ask =
+                GoogleRequest::get(Service::Tasks, self.endpoints.tasks.clone(), "tasks").with_query(&words);
+            Ok(self.list_all::<TaskListPage>(&ask, MAX_TASKS).await?.into_iter().map(parse_task).collect())
         }
         .boxed()
     }
 
-    fn add(&self, new: Change) -> BoxFuture<'_, Result<Task, Trouble>> {
+    fn add(&self, new: TaskChange) -> BoxFuture<'_, Result<Task, AccountError>> {
         async move {
-            let ask = Ask::post(Service::Tasks, self.addresses.tasks.clone(), fields(&new), "task list");
-            self.asked(&ask).await.map(task)
+            let ask = GoogleRequest::post(
+                Service::Tasks,
+                self.endpoints.tasks.clone(),
+                change_fields(&new),
+                "task list",
+            );
+            self.fetch(&ask).await.map(parse_task)
         }
         .boxed()
     }
 
-    fn done<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Task, Trouble>> {
+    fn complete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Task, AccountError>> {
         async move {
-            let (address, about) = self.task(id)?;
-            self.asked(&Ask::patch(Service::Tasks, address, json!({ "status": "completed" }), about))
+            let (address, about) = self.task_url(id)?;
+            self.fetch(&GoogleRequest::patch(
+                Service::Tasks,
+                address,
+                json!({ "status": "completed" }),
+                about,
+            ))
+            .await
+            .map(parse_task)
+        }
+        .boxed()
+    }
+
+    fn update<'a>(&'a self, id: &'a str, change: TaskChange) -> BoxFuture<'a, Result<Task, AccountError>> {
+        async move {
+            let (address, about) = self.task_url(id)?;
+            self.fetch(&GoogleRequest::patch(Service::Tasks, address, change_fields(&change), about))
                 .await
-                .map(task)
+                .map(parse_task)
         }
         .boxed()
     }
 
-    fn update<'a>(&'a self, id: &'a str, change: Change) -> BoxFuture<'a, Result<Task, Trouble>> {
+    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Task, AccountError>> {
         async move {
-            let (address, about) = self.task(id)?;
-            self.asked(&Ask::patch(Service::Tasks, address, fields(&change), about)).await.map(task)
-        }
-        .boxed()
-    }
-
-    fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Task, Trouble>> {
-        async move {
-            let (address, about) = self.task(id)?;
-            let was =
-                self.asked(&Ask::get(Service::Tasks, address.clone(), about.clone())).await.map(task)?;
-            self.told(&Ask::delete(Service::Tasks, address, about)).await?;
+            let (address, about) = self.task_url(id)?;
+            let was = self
+                .fetch(&GoogleRequest::get(Service::Tasks, address.clone(), about.clone()))
+                .await
+                .map(parse_task)?;
+            self.execute(&GoogleRequest::delete(Service::Tasks, address, about)).await?;
             Ok(was)
         }
         .boxed()
@@ -73,12 +88,12 @@ impl TaskList for Google {
 }
 
 impl Google {
-    fn task(&self, id: &str) -> Result<(reqwest::Url, String), Trouble> {
-        Ok((below(&self.addresses.tasks, &[checked(id, "task")?]), format!("task `{id}`")))
+    fn task_url(&self, id: &str) -> Result<(reqwest::Url, String), AccountError> {
+        Ok((append_path(&self.endpoints.tasks, &[validate_id(id, "task")?]), format!("task `{id}`")))
     }
 }
 
-fn fields(change: &Change) -> Value {
+fn change_fields(change: &TaskChange) -> Value {
     let mut fields = Map::new();
     let due = change.due.map(|due| format!("{due}T00:00:00.000Z"));
     for (name, value) in [("title", &change.title), ("notes", &change.notes), ("due", &due)] {
@@ -89,9 +104,9 @@ fn fields(change: &Change) -> Value {
     Value::Object(fields)
 }
 
-fn task(sent: Sent) -> Task {
+fn parse_task(sent: Sent) -> Task {
     let due = sent.due.as_deref().and_then(|due| due.get(..10)?.parse::<Date>().ok());
-    let state = if sent.status == "completed" { State::Done } else { State::Open };
-    let notes = sent.notes.as_deref().map(legible::lines);
-    Task { id: sent.id, title: legible::line(&sent.title, TITLE), due, notes, state }
+    let state = if sent.status == "completed" { TaskState::Done } else { TaskState::Open };
+    let notes = sent.notes.as_deref().map(sanitized_text::multi_line);
+    Task { id: sent.id, title: sanitized_text::single_line(&sent.title, MAX_TITLE_CHARS), due, notes, state }
 }

@@ -3,25 +3,25 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::charset::decoded;
+use crate::charset::decode;
 
 /// The maximum length of an unfolded line. Longer ones are ignored and left as they are.
-const LONGEST: usize = 256_000;
+const MAX_LINE_BYTES: usize = 256_000;
 
 /// A content line, possibly folded.
 #[derive(Clone, Debug)]
-pub(crate) struct Line<'a> {
+pub(crate) struct ContentLine<'a> {
     /// The position, including the line end.
-    pub(crate) at: Range<usize>,
+    pub(crate) range: Range<usize>,
     text: Cow<'a, str>,
     /// The end of the name, and the start of the value.
     name: usize,
     value: usize,
 }
 
-impl Line<'_> {
+impl ContentLine<'_> {
     /// Returns whether the line has this name, ignoring case.
-    pub(crate) fn is(&self, name: &str) -> bool {
+    pub(crate) fn has_name(&self, name: &str) -> bool {
         self.text[..self.name].eq_ignore_ascii_case(name)
     }
 
@@ -39,7 +39,7 @@ impl Line<'_> {
 
     /// Returns the value of the parameter `wanted` without quotes.
     pub(crate) fn parameter(&self, wanted: &str) -> Option<&str> {
-        let found = outside_quotes(self.parameters(), ';').find_map(|part| {
+        let found = split_unquoted(self.parameters(), ';').find_map(|part| {
             let (name, value) = part.split_once('=')?;
             name.eq_ignore_ascii_case(wanted).then_some(value)
         });
@@ -48,7 +48,7 @@ impl Line<'_> {
 }
 
 /// Splits `text` at separators outside quotes.
-fn outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &str> {
+fn split_unquoted(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     text.split(move |c| {
         quoted ^= c == '"';
@@ -57,19 +57,22 @@ fn outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &str> {
 }
 
 /// Returns all lines of `bytes` with a name and a value, in order.
-pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
-    named_lines(bytes, |_| true)
+pub(crate) fn content_lines(bytes: &[u8]) -> impl Iterator<Item = ContentLine<'_>> {
+    content_lines_named(bytes, |_| true)
 }
 
 /// Like [`content_lines`], limited to names that `wanted` accepts. Other lines are not parsed.
-pub(crate) fn named_lines(bytes: &[u8], wanted: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = Line<'_>> {
+pub(crate) fn content_lines_named(
+    bytes: &[u8],
+    wanted: impl Fn(&[u8]) -> bool,
+) -> impl Iterator<Item = ContentLine<'_>> {
     let mut from = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     std::iter::from_fn(move || {
         loop {
-            let at = next(bytes, from)?;
+            let at = next_line(bytes, from)?;
             from = at.end;
             if name_of(&bytes[at.clone()]).is_none_or(&wanted)
-                && let Some(line) = read(bytes, at)
+                && let Some(line) = parse_line(bytes, at)
             {
                 return Some(line);
             }
@@ -84,7 +87,7 @@ fn name_of(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns the range of the next line from `from` on, with its continuation lines.
-fn next(bytes: &[u8], from: usize) -> Option<Range<usize>> {
+fn next_line(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     if from >= bytes.len() {
         return None;
     }
@@ -99,12 +102,12 @@ fn end_of_line(bytes: &[u8], from: usize) -> usize {
     memchr::memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |at| from + at + 1)
 }
 
-fn read(bytes: &[u8], at: Range<usize>) -> Option<Line<'_>> {
+fn parse_line(bytes: &[u8], at: Range<usize>) -> Option<ContentLine<'_>> {
     let raw = bytes[at.clone()].trim_ascii_end();
-    if raw.len() > LONGEST {
+    if raw.len() > MAX_LINE_BYTES {
         return None;
     }
-    let text = if memchr::memchr(b'\n', raw).is_some() { Cow::Owned(unfolded(raw)) } else { decoded(raw) };
+    let text = if memchr::memchr(b'\n', raw).is_some() { Cow::Owned(unfold(raw)) } else { decode(raw) };
     let name = text.find([':', ';'])?;
     let mut quoted = false;
     let colon = text[name..].bytes().position(|byte| {
@@ -113,15 +116,15 @@ fn read(bytes: &[u8], at: Range<usize>) -> Option<Line<'_>> {
     });
     // An unclosed quote hides the colon; then the first colon is used.
     let colon = colon.or_else(|| text[name..].find(':'))?;
-    (name > 0).then_some(Line { at, name, value: name + colon + 1, text })
+    (name > 0).then_some(ContentLine { range: at, name, value: name + colon + 1, text })
 }
 
 /// Joins the bytes before decoding, since a fold may split a UTF-8 sequence.
-fn unfolded(raw: &[u8]) -> String {
+fn unfold(raw: &[u8]) -> String {
     let mut joined = Vec::with_capacity(raw.len());
     for (n, part) in raw.split(|byte| *byte == b'\n').enumerate() {
         let part = part.strip_suffix(b"\r").unwrap_or(part);
         joined.extend_from_slice(if n == 0 { part } else { part.get(1..).unwrap_or_default() });
     }
-    decoded(&joined).into_owned()
+    decode(&joined).into_owned()
 }

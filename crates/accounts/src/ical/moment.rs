@@ -4,15 +4,15 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
 
-use super::line::Line;
-use super::zone::Zones;
+use super::line::ContentLine;
+use super::time_zones::TimeZones;
 
 /// A date or time in one of the forms of iCalendar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     Day(Date),
     /// A local time in a zone.
-    At(DateTime, TimeZone),
+    InZone(DateTime, TimeZone),
     /// A local time in the zone of the reader.
     Floating(DateTime),
 }
@@ -29,37 +29,37 @@ pub(crate) enum Length {
 
 impl Moment {
     /// Parses one value of `line`, which is the whole value or an element of a list.
-    pub(crate) fn read(line: &Line<'_>, value: &str, zones: &mut Zones<'_>) -> Option<Self> {
+    pub(crate) fn parse(line: &ContentLine<'_>, value: &str, zones: &mut TimeZones<'_>) -> Option<Self> {
         let value = value.trim();
         let (day, clock) =
             value.split_once(['T', 't']).map_or((value, None), |(day, clock)| (day, Some(clock)));
-        let day = date(day)?;
+        let day = parse_date(day)?;
         let Some(clock) = clock else { return Some(Self::Day(day)) };
         let (clock, utc) = clock.strip_suffix(['Z', 'z']).map_or((clock, false), |clock| (clock, true));
-        let time = day.to_datetime(time(clock)?);
+        let time = day.to_datetime(parse_time(clock)?);
         Some(match (utc, line.parameter("TZID")) {
-            (true, _) => Self::At(time, TimeZone::UTC),
-            (false, Some(name)) => Self::At(time, zones.named(name)),
+            (true, _) => Self::InZone(time, TimeZone::UTC),
+            (false, Some(name)) => Self::InZone(time, zones.get(name)),
             (false, None) => Self::Floating(time),
         })
     }
 
     /// Converts to a zoned time. A day starts at midnight, and a skipped local time becomes a later
     /// one.
-    pub(crate) fn zoned(&self, home: &TimeZone) -> Option<Zoned> {
+    pub(crate) fn to_zoned(&self, home: &TimeZone) -> Option<Zoned> {
         let (time, zone) = match self {
             Self::Day(day) => (day.to_datetime(Time::midnight()), home),
-            Self::At(time, zone) => (*time, zone),
+            Self::InZone(time, zone) => (*time, zone),
             Self::Floating(time) => (*time, home),
         };
         zone.to_ambiguous_zoned(time).compatible().ok()
     }
 
     /// Converts to a timestamp.
-    pub(crate) fn instant(&self, home: &TimeZone) -> Option<Timestamp> {
+    pub(crate) fn to_timestamp(&self, home: &TimeZone) -> Option<Timestamp> {
         let (time, zone) = match self {
             Self::Day(day) => (day.to_datetime(Time::midnight()), home),
-            Self::At(time, zone) => (*time, zone),
+            Self::InZone(time, zone) => (*time, zone),
             Self::Floating(time) => (*time, home),
         };
         zone.to_ambiguous_timestamp(time).compatible().ok()
@@ -69,22 +69,22 @@ impl Moment {
     pub(crate) fn civil(&self) -> DateTime {
         match self {
             Self::Day(day) => day.to_datetime(Time::midnight()),
-            Self::At(time, _) | Self::Floating(time) => *time,
+            Self::InZone(time, _) | Self::Floating(time) => *time,
         }
     }
 
     /// Returns the same form with another local time.
-    pub(crate) fn moved(&self, to: DateTime) -> Self {
+    pub(crate) fn with_civil(&self, to: DateTime) -> Self {
         match self {
             Self::Day(_) => Self::Day(to.date()),
-            Self::At(_, zone) => Self::At(to, zone.clone()),
+            Self::InZone(_, zone) => Self::InZone(to, zone.clone()),
             Self::Floating(_) => Self::Floating(to),
         }
     }
 
     /// Returns the time that is `length` later.
-    pub(crate) fn after(&self, length: Length, home: &TimeZone) -> Option<Zoned> {
-        let start = self.zoned(home)?;
+    pub(crate) fn plus(&self, length: Length, home: &TimeZone) -> Option<Zoned> {
+        let start = self.to_zoned(home)?;
         match length {
             Length::Exact(exact) => start.checked_add(exact).ok(),
             Length::Days(days) => start.checked_add(days.days()).ok(),
@@ -95,7 +95,7 @@ impl Moment {
 
 impl Length {
     /// Parses a duration such as `PT1H30M` or `P1D`.
-    pub(crate) fn read(value: &str) -> Option<Self> {
+    pub(crate) fn parse(value: &str) -> Option<Self> {
         let value = value.trim().to_ascii_uppercase();
         let (days, clock) = value
             .strip_prefix('+')
@@ -105,15 +105,15 @@ impl Length {
             .map_or_else(|| (value.trim_start_matches(['+', 'P']), ""), |(days, clock)| (days, clock));
         let mut whole = 0_i64;
         let mut exact = 0_i64;
-        for (number, unit) in parts(days)? {
+        for (number, unit) in parse_units(days)? {
             whole = whole.checked_add(number.checked_mul(if unit == 'W' { 7 } else { 1 })?)?;
             ['W', 'D'].contains(&unit).then_some(())?;
         }
-        for (number, unit) in parts(clock)? {
+        for (number, unit) in parse_units(clock)? {
             let seconds = [('H', 3600), ('M', 60), ('S', 1)].into_iter().find(|(name, _)| *name == unit)?.1;
             exact = exact.checked_add(number.checked_mul(seconds)?)?;
         }
-        let bounded = whole <= MOST_DAYS && exact <= MOST_DAYS * 86_400;
+        let bounded = whole <= MAX_DAYS && exact <= MAX_DAYS * 86_400;
         bounded.then_some(match (whole, exact) {
             (0, exact) => Self::Exact(SignedDuration::from_secs(exact)),
             (days, exact) => Self::Nominal(days, SignedDuration::from_secs(exact)),
@@ -122,10 +122,10 @@ impl Length {
 }
 
 /// The maximum length of an event in days.
-const MOST_DAYS: i64 = 36_600;
+const MAX_DAYS: i64 = 36_600;
 
 /// Parses numbers with their unit letters.
-fn parts(mut text: &str) -> Option<Vec<(i64, char)>> {
+fn parse_units(mut text: &str) -> Option<Vec<(i64, char)>> {
     let mut parts = Vec::new();
     while !text.is_empty() {
         let at = text.find(|c: char| !c.is_ascii_digit())?;
@@ -137,7 +137,7 @@ fn parts(mut text: &str) -> Option<Vec<(i64, char)>> {
 }
 
 /// Parses a date such as `20261120`.
-pub(crate) fn date(text: &str) -> Option<Date> {
+pub(crate) fn parse_date(text: &str) -> Option<Date> {
     if text.len() != 8 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -145,7 +145,7 @@ pub(crate) fn date(text: &str) -> Option<Date> {
 }
 
 /// Parses a time such as `093000`. A leap second becomes second 59.
-fn time(text: &str) -> Option<Time> {
+fn parse_time(text: &str) -> Option<Time> {
     if text.len() != 6 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -155,11 +155,11 @@ fn time(text: &str) -> Option<Time> {
 }
 
 /// Formats a local time as `20261120T093000`.
-pub(crate) fn written(time: DateTime) -> String {
+pub(crate) fn format_local(time: DateTime) -> String {
     time.strftime("%Y%m%dT%H%M%S").to_string()
 }
 
 /// Formats a timestamp as `20261120T083000Z`.
-pub(crate) fn written_utc(at: Timestamp) -> String {
+pub(crate) fn format_utc(at: Timestamp) -> String {
     at.strftime("%Y%m%dT%H%M%SZ").to_string()
 }

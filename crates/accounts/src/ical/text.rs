@@ -1,10 +1,10 @@
 //! Escaping of values and folding of lines.
 
 /// The maximum length of a written line in bytes, without its end.
-const FOLD: usize = 75;
+const MAX_LINE_BYTES: usize = 75;
 
 /// Removes the escapes of a text value.
-pub(crate) fn unescaped(value: &str) -> String {
+pub(crate) fn unescape(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut letters = value.chars();
     while let Some(letter) = letters.next() {
@@ -21,7 +21,7 @@ pub(crate) fn unescaped(value: &str) -> String {
 }
 
 /// Escapes a text value and drops control characters.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut value = String::with_capacity(text.len());
     for letter in text.replace("\r\n", "\n").chars() {
         match letter {
@@ -36,16 +36,16 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// Folds a line and adds its end.
-pub(crate) fn folded(line: &str) -> String {
+pub(crate) fn fold(line: &str) -> String {
     let mut text = String::with_capacity(line.len() + 8);
-    let mut room = FOLD;
+    let mut remaining = MAX_LINE_BYTES;
     for letter in line.chars() {
-        if letter.len_utf8() > room {
+        if letter.len_utf8() > remaining {
             text.push_str("\r\n ");
-            room = FOLD - 1;
+            remaining = MAX_LINE_BYTES - 1;
         }
         text.push(letter);
-        room -= letter.len_utf8();
+        remaining -= letter.len_utf8();
     }
     text.push_str("\r\n");
     text

@@ -6,7 +6,7 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 ///
 /// Valid UTF-8 is taken as UTF-8 whatever the declaration, since hardly anything else looks like
 /// it. Character sets with escape sequences are the exception, because all their bytes are ASCII.
-pub fn read(bytes: &[u8], label: Option<&str>) -> String {
+pub fn decode(bytes: &[u8], label: Option<&str>) -> String {
     let claimed = label.and_then(|label| Encoding::for_label(label.trim().as_bytes()));
     let escapes = bytes.contains(&0x1b);
     match (std::str::from_utf8(bytes), claimed) {
@@ -25,8 +25,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_read_in_its_own_letters_whatever_it_claims() {
-        let check = |bytes: &[u8], label: Option<&str>, text: &str| assert_eq!(read(bytes, label), text);
+    fn text_is_decoded_despite_a_wrong_label() {
+        let check = |bytes: &[u8], label: Option<&str>, text: &str| assert_eq!(decode(bytes, label), text);
         check("Grüße".as_bytes(), Some("utf-8"), "Grüße");
         check("Grüße".as_bytes(), Some("iso-8859-1"), "Grüße");
         check("Grüße".as_bytes(), None, "Grüße");

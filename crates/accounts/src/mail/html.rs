@@ -3,24 +3,24 @@
 use mail_parser::decoders::html::add_html_token;
 
 /// Elements whose content is dropped.
-const UNREAD: [&str; 4] = ["style", "script", "head", "title"];
+const HIDDEN_ELEMENTS: [&str; 4] = ["style", "script", "head", "title"];
 
 /// Returns the text between tags with collapsed white space.
-pub fn text_of(html: &str) -> String {
+pub fn html_to_text(html: &str) -> String {
     let mut words = String::with_capacity(html.len() / 2);
     let mut rest = html;
     while let Some((before, tag)) = rest.split_once('<') {
         words.push_str(before);
         rest = if opens_tag(tag) {
             words.push(' ');
-            after(tag)
+            skip_tag(tag)
         } else {
             words.push('<');
             tag
         };
     }
     words.push_str(rest);
-    unescaped(&words).split_whitespace().collect::<Vec<_>>().join(" ")
+    unescape(&words).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A `<` without a following name is text.
@@ -29,12 +29,12 @@ fn opens_tag(tag: &str) -> bool {
 }
 
 /// Skips a tag, or the whole hidden element that it opens. An unclosed one extends to the end.
-fn after(tag: &str) -> &str {
+fn skip_tag(tag: &str) -> &str {
     if let Some(comment) = tag.strip_prefix("!--") {
         return comment.split_once("-->").map_or("", |(_, rest)| rest);
     }
     let name = tag.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-    let Some(unread) = UNREAD.iter().find(|unread| unread.eq_ignore_ascii_case(name)) else {
+    let Some(unread) = HIDDEN_ELEMENTS.iter().find(|unread| unread.eq_ignore_ascii_case(name)) else {
         return tag.split_once('>').map_or("", |(_, rest)| rest);
     };
     let end = find_end(tag, unread).unwrap_or(tag.len());
@@ -49,7 +49,7 @@ fn find_end(block: &str, name: &str) -> Option<usize> {
 }
 
 /// Replaces character references by their characters.
-fn unescaped(text: &str) -> String {
+fn unescape(text: &str) -> String {
     /// The maximum length of a character reference.
     const LONGEST: usize = 34;
     let mut plain = String::with_capacity(text.len());
@@ -80,8 +80,8 @@ mod tests {
 
     /// GO-23: style blocks and tags are removed, spaces are collapsed.
     #[test]
-    fn html_becomes_the_words_that_it_shows() {
-        let check = |html: &str, text: &str| assert_eq!(text_of(html), text, "{html}");
+    fn html_becomes_its_visible_text() {
+        let check = |html: &str, text: &str| assert_eq!(html_to_text(html), text, "{html}");
         check("<p>Hello</p>\n\n<p>you &amp; me</p>", "Hello you & me");
         check("<STYLE type='text/css'>p { color: red }</Style >kept", "kept");
         check("<head><title>no</title></head><body>yes</body>", "yes");

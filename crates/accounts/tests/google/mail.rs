@@ -1,45 +1,45 @@
 //! Tests of Gmail: listing, reading and errors.
 
-use accounts::mail::{Heading, Label, Mailbox};
+use accounts::mail::{Mailbox, MailboxLabel, MessageSummary};
 use serde_json::json;
-use testkit::google::{Fault, mail};
+use testkit::google::{GoogleFault, mail};
 
 use crate::rig::Rig;
 
-fn names(headings: &[Heading]) -> Vec<&str> {
+fn ids(headings: &[MessageSummary]) -> Vec<&str> {
     headings.iter().map(|heading| heading.id.as_str()).collect()
 }
 
-fn mails(rig: &Rig, count: usize) {
+fn add_mails(rig: &Rig, count: usize) {
     let mails = (0..count).map(|n| mail(&format!("m{n}"), "Ann <a@example.org>", &format!("s{n}"), "words"));
-    rig.server.world().mails.extend(mails);
+    rig.server.account().messages.extend(mails);
 }
 
 /// GO-22: unread mail is listed over several pages, newest first, up to the requested number.
 #[tokio::test]
 async fn unread_mail_is_listed_over_pages() {
     let rig = Rig::connected().await;
-    mails(&rig, 7);
-    rig.server.world().mails[2]["labelIds"] = json!(["INBOX"]);
-    rig.server.world().page = Some(2);
-    assert_eq!(names(&rig.google.unread(20).await.unwrap()), ["m0", "m1", "m3", "m4", "m5", "m6"]);
-    assert_eq!(names(&rig.google.unread(3).await.unwrap()), ["m0", "m1", "m3"]);
-    let requests = rig.server.world().requests.clone();
-    assert_eq!(requests[0].asks("q"), Some("is:unread"));
+    add_mails(&rig, 7);
+    rig.server.account().messages[2]["labelIds"] = json!(["INBOX"]);
+    rig.server.account().page_size = Some(2);
+    assert_eq!(ids(&rig.google.unread(20).await.unwrap()), ["m0", "m1", "m3", "m4", "m5", "m6"]);
+    assert_eq!(ids(&rig.google.unread(3).await.unwrap()), ["m0", "m1", "m3"]);
+    let requests = rig.server.account().requests.clone();
+    assert_eq!(requests[0].query_value("q"), Some("is:unread"));
     assert!(requests.iter().all(|request| request.method == "GET"), "mail is only read");
 }
 
 /// GO-22, GO-25: encoded words, quoted names, header names of any case, and missing headers.
 #[tokio::test]
-async fn a_heading_is_readable_whatever_stands_on_the_mail() {
+async fn summary_is_readable_despite_odd_headers() {
     let rig = Rig::connected().await;
     let mut odd = mail("b", "", "", "");
     odd["payload"]["headers"] = json!([]);
     odd["internalDate"] = json!(null);
-    rig.server.world().mails =
+    rig.server.account().messages =
         vec![mail("a", "\"Bell, Ann\" <a@example.org>", "=?utf-8?Q?Gr=C3=BC=C3=9Fe?= \u{202e}exe", "x"), odd];
     let found = rig.google.unread(20).await.unwrap();
-    let heading = |id: &str, at: Option<i64>, from: &str, subject: &str| Heading {
+    let heading = |id: &str, at: Option<i64>, from: &str, subject: &str| MessageSummary {
         id: id.to_owned(),
         at: at.map(|at| jiff::Timestamp::from_second(at).unwrap()),
         from: from.to_owned(),
@@ -52,17 +52,17 @@ async fn a_heading_is_readable_whatever_stands_on_the_mail() {
 }
 
 #[tokio::test]
-async fn a_search_is_passed_on_as_it_is() {
+async fn search_query_is_sent_unchanged() {
     let rig = Rig::connected().await;
-    mails(&rig, 2);
-    rig.server.world().mails[1]["payload"]["headers"][2]["value"] = json!("Grüße & mehr");
-    assert_eq!(names(&rig.google.search("grüße & mehr", 20).await.unwrap()), ["m1"]);
+    add_mails(&rig, 2);
+    rig.server.account().messages[1]["payload"]["headers"][2]["value"] = json!("Grüße & mehr");
+    assert_eq!(ids(&rig.google.search("grüße & mehr", 20).await.unwrap()), ["m1"]);
     assert_eq!(rig.google.search("nothing like it", 20).await.unwrap(), []);
 }
 
 /// GO-23: the first text, depth first, is read, or else HTML; attachments are ignored.
 #[tokio::test]
-async fn a_mail_is_opened_at_its_text() {
+async fn text_part_is_read() {
     let rig = Rig::connected().await;
     let mut nested = mail("n", "Ann <a@example.org>", "s", "");
     let part = |kind: &str, data: serde_json::Value| json!({ "mimeType": kind, "headers": [], "body": data });
@@ -81,7 +81,7 @@ async fn a_mail_is_opened_at_its_text() {
     html["payload"]["mimeType"] = json!("text/html");
     html["payload"]["body"]["data"] = json!("PHN0eWxlPng8L3N0eWxlPjxwPkhlbGxvPC9wPjxwPnlvdTwvcD4=");
     let empty = mail("e", "a@example.org", "s", "");
-    rig.server.world().mails = vec![nested, html, empty];
+    rig.server.account().messages = vec![nested, html, empty];
     let letter = rig.google.read("n").await.unwrap();
     assert_eq!(letter.body.as_deref(), Some("Grüße"));
     assert_eq!((letter.from.as_str(), letter.to.as_str()), ("Ann <a@example.org>", "me@example.org"));
@@ -93,7 +93,7 @@ async fn a_mail_is_opened_at_its_text() {
 #[tokio::test]
 async fn labels_have_two_names() {
     let rig = Rig::connected().await;
-    let label = |id: &str, name: &str| Label { id: id.to_owned(), name: name.to_owned() };
+    let label = |id: &str, name: &str| MailboxLabel { id: id.to_owned(), name: name.to_owned() };
     assert_eq!(
         rig.google.labels().await.unwrap(),
         [label("INBOX", "INBOX"), label("Label_1", "Familie/Grüße")]
@@ -102,19 +102,19 @@ async fn labels_have_two_names() {
 
 /// A message deleted between listing and reading is not listed.
 #[tokio::test]
-async fn a_mail_that_went_meanwhile_is_left_out() {
+async fn deleted_mail_is_not_listed() {
     let rig = Rig::connected().await;
-    mails(&rig, 2);
+    add_mails(&rig, 2);
     rig.fail("messages/m0", 404, r#"{"error":{"code":404,"message":"gone"}}"#);
-    assert_eq!(names(&rig.google.unread(20).await.unwrap()), ["m1"]);
+    assert_eq!(ids(&rig.google.unread(20).await.unwrap()), ["m1"]);
 }
 
 #[tokio::test]
-async fn what_google_refuses_is_one_sentence() {
+async fn every_error_is_one_sentence() {
     let rig = Rig::connected().await;
     let sentence = async |status: u16, retry_after: Option<u32>, body: &str| {
-        let fault = Fault { path: "labels", status, retry_after, body: body.to_owned() };
-        rig.server.world().faults.push_back(fault);
+        let fault = GoogleFault { path: "labels", status, retry_after, body: body.to_owned() };
+        rig.server.account().faults.push_back(fault);
         rig.google.labels().await.unwrap_err().to_string()
     };
     assert_eq!(sentence(429, Some(30), "").await, "google says that we ask too often. try again in 30 s.");
@@ -130,16 +130,16 @@ async fn what_google_refuses_is_one_sentence() {
     assert_eq!(big, "google's answer is longer than 16 MB, so i did not read it.");
     let missing = rig.google.read("nope").await.unwrap_err().to_string();
     assert_eq!(missing, "google has no message `nope`.");
-    let before = rig.asked().len();
+    let before = rig.request_paths().len();
     for id in ["../labels", "", "..", "a b", "a/b"] {
         let wrong = rig.google.read(id).await.unwrap_err().to_string();
         assert_eq!(wrong, "that is not the id of a message. ids stand first in a list of them.");
     }
-    assert_eq!(rig.asked().len(), before, "what is no id is not sent");
+    assert_eq!(rig.request_paths().len(), before, "what is no id is not sent");
 }
 
 #[tokio::test]
-async fn pages_that_never_end_are_not_read_for_ever() {
+async fn endless_pages_are_limited() {
     let rig = Rig::connected().await;
     for _ in 0..100 {
         rig.fail("/messages", 200, r#"{"nextPageToken":"again"}"#);

@@ -1,8 +1,8 @@
 //! Google sign-in tests: by a local browser, by a pasted URL, and failures.
 
-use accounts::google::{Connection, Ended, File, Pasted, Service};
+use accounts::google::{ConnectionState, GoogleFile, PasteOutcome, Service, SignInOutcome};
 use accounts::mail::Mailbox;
-use accounts::tasks::{TaskList, Which};
+use accounts::tasks::{TaskFilter, TaskList};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -28,17 +28,20 @@ async fn browse(address: &str) -> (String, Option<String>, String) {
 /// GO-7, GO-9, GO-10: the user consents in a local browser, which ends on a small page; the token
 /// is stored.
 #[tokio::test]
-async fn a_browser_on_this_machine_brings_the_answer() {
-    let rig = Rig::apart().await;
-    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
-    rig.files.put(File::Revoked, "");
-    let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
-    let url = sign_in.url();
-    let (ended, page) = tokio::join!(sign_in.wait(), async {
+async fn local_browser_completes_the_sign_in() {
+    let rig = Rig::disconnected().await;
+    assert_eq!(rig.google.connection_state(), Ok(ConnectionState::Disconnected));
+    rig.files.put(GoogleFile::RevocationNotice, "");
+    let sign_in = rig.google.begin_sign_in(&Service::ALL).await.unwrap();
+    let url = sign_in.authorization_url();
+    let (outcome, page) = tokio::join!(sign_in.finish(), async {
         let (_, location, _) = browse(&url).await;
         let location = location.expect("google sends the browser back");
-        let stranger = location.replace("state=", "state=x");
-        assert!(browse(&stranger).await.0.contains("404"), "an answer to another question changes nothing");
+        let wrong_state = location.replace("state=", "state=x");
+        assert!(
+            browse(&wrong_state).await.0.contains("404"),
+            "an answer to another question changes nothing"
+        );
         assert!(
             browse(&format!("{}/favicon.ico", &location[..location.find("/?").unwrap()]))
                 .await
@@ -47,68 +50,68 @@ async fn a_browser_on_this_machine_brings_the_answer() {
         );
         browse(&location).await
     });
-    assert_eq!(ended, Ok(Ended::Connected));
+    assert_eq!(outcome, Ok(SignInOutcome::Connected));
     assert!(page.0.contains("200") && page.2.contains("You can close this window."), "{page:?}");
-    assert_eq!(rig.google.connection(), Ok(Connection::Connected));
-    assert_eq!(rig.files.get(File::Revoked), None, "the mark of an earlier end is gone");
+    assert_eq!(rig.google.connection_state(), Ok(ConnectionState::Connected));
+    assert_eq!(rig.files.get(GoogleFile::RevocationNotice), None, "the mark of an earlier end is gone");
     rig.google.labels().await.unwrap();
 }
 
 /// GO-1, GO-7: only the scopes for tasks, events and reading mail are requested, with offline
 /// access.
 #[tokio::test]
-async fn no_more_is_asked_for_than_is_needed() {
-    let rig = Rig::apart().await;
-    browse(&rig.google.begin(&Service::ALL).await.unwrap().url()).await;
-    let asked = rig.server.world().requests[0].clone();
+async fn only_needed_scopes_are_requested() {
+    let rig = Rig::disconnected().await;
+    browse(&rig.google.begin_sign_in(&Service::ALL).await.unwrap().authorization_url()).await;
+    let asked = rig.server.account().requests[0].clone();
     assert_eq!(
-        asked.asks("scope"),
+        asked.query_value("scope"),
         Some(
             "https://www.googleapis.com/auth/tasks https://www.googleapis.com/auth/calendar.events \
              https://www.googleapis.com/auth/gmail.readonly"
         )
     );
     assert_eq!(
-        (asked.asks("access_type"), asked.asks("code_challenge_method")),
+        (asked.query_value("access_type"), asked.query_value("code_challenge_method")),
         (Some("offline"), Some("S256"))
     );
 }
 
 /// Grants what a sign-in for `services` asks for, except the boxes that are unticked.
-async fn connect(rig: &Rig, services: &[Service]) -> Result<Ended, accounts::Trouble> {
-    let sign_in = rig.google.begin(services).await.unwrap();
-    let location = browse(&sign_in.url()).await.1.unwrap();
-    assert_eq!(sign_in.paste().offer(&location), Pasted::Taken);
-    sign_in.wait().await
+async fn connect(rig: &Rig, services: &[Service]) -> Result<SignInOutcome, accounts::AccountError> {
+    let sign_in = rig.google.begin_sign_in(services).await.unwrap();
+    let location = browse(&sign_in.authorization_url()).await.1.unwrap();
+    assert_eq!(sign_in.paste().offer(&location), PasteOutcome::Accepted);
+    sign_in.finish().await
 }
 
 /// GO-1: only the scopes of the named services are requested; a service that is added later keeps the earlier ones.
 #[tokio::test]
 async fn scopes_are_requested_per_service() {
-    let rig = Rig::apart().await;
-    assert_eq!(connect(&rig, &[Service::Tasks]).await, Ok(Ended::Connected));
+    let rig = Rig::disconnected().await;
+    assert_eq!(connect(&rig, &[Service::Tasks]).await, Ok(SignInOutcome::Connected));
     let scope = |rig: &Rig| {
-        let world = rig.server.world();
+        let world = rig.server.account();
         let consents =
-            world.requests.iter().rev().find_map(|request| request.asks("scope").map(str::to_owned));
+            world.requests.iter().rev().find_map(|request| request.query_value("scope").map(str::to_owned));
         consents.expect("a consent")
     };
     assert_eq!(scope(&rig), Service::Tasks.scope());
-    assert_eq!(rig.google.granted(), Ok(vec![Service::Tasks]));
-    rig.google.list(Which::Open).await.unwrap();
+    assert_eq!(rig.google.granted_services(), Ok(vec![Service::Tasks]));
+    rig.google.list(TaskFilter::Open).await.unwrap();
 
-    let asked = rig.asked().len();
+    let asked = rig.request_paths().len();
     let trouble = rig.google.labels().await.unwrap_err().to_string();
     assert_eq!(
         trouble,
         "Google is connected, but not for mail. Run `ollim-bot google connect mail` in a terminal, or /google-auth in \
          Discord, and tick its box."
     );
-    assert_eq!(rig.asked().len(), asked, "Google is not asked for a service that was not granted");
+    assert_eq!(rig.request_paths().len(), asked, "Google is not asked for a service that was not granted");
 
-    assert_eq!(connect(&rig, &[Service::Mail]).await, Ok(Ended::Connected));
+    assert_eq!(connect(&rig, &[Service::Mail]).await, Ok(SignInOutcome::Connected));
     assert_eq!(scope(&rig), format!("{} {}", Service::Tasks.scope(), Service::Mail.scope()));
-    assert_eq!(rig.google.granted(), Ok(vec![Service::Tasks, Service::Mail]));
+    assert_eq!(rig.google.granted_services(), Ok(vec![Service::Tasks, Service::Mail]));
     rig.google.labels().await.unwrap();
     assert_eq!(
         rig.google.description().unwrap(),
@@ -119,62 +122,62 @@ async fn scopes_are_requested_per_service() {
 /// GO-1: the user may untick boxes; the others work. Without any box nothing is connected.
 #[tokio::test]
 async fn unticked_services_are_not_granted() {
-    let rig = Rig::apart().await;
-    rig.server.world().unticked = vec![Service::Mail.scope()];
-    assert_eq!(connect(&rig, &Service::ALL).await, Ok(Ended::Connected));
-    assert_eq!(rig.google.granted(), Ok(vec![Service::Tasks, Service::Calendar]));
-    rig.google.list(Which::Open).await.unwrap();
+    let rig = Rig::disconnected().await;
+    rig.server.account().denied_scopes = vec![Service::Mail.scope()];
+    assert_eq!(connect(&rig, &Service::ALL).await, Ok(SignInOutcome::Connected));
+    assert_eq!(rig.google.granted_services(), Ok(vec![Service::Tasks, Service::Calendar]));
+    rig.google.list(TaskFilter::Open).await.unwrap();
     rig.google.labels().await.unwrap_err();
 
-    let rig = Rig::apart().await;
-    rig.server.world().unticked = Service::ALL.map(Service::scope).to_vec();
+    let rig = Rig::disconnected().await;
+    rig.server.account().denied_scopes = Service::ALL.map(Service::scope).to_vec();
     let trouble = connect(&rig, &Service::ALL).await.unwrap_err().to_string();
     assert_eq!(
         trouble,
         "Google was not connected: no box was ticked. Connect once more and tick tasks, calendar and mail."
     );
-    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
+    assert_eq!(rig.google.connection_state(), Ok(ConnectionState::Disconnected));
 }
 
 /// GO-9: the redirect fails in a browser on another machine; its URL is pasted.
 #[tokio::test]
-async fn a_pasted_address_brings_the_answer() {
-    let rig = Rig::apart().await;
-    let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
-    let (_, location, _) = browse(&sign_in.url()).await;
+async fn pasted_url_completes_the_sign_in() {
+    let rig = Rig::disconnected().await;
+    let sign_in = rig.google.begin_sign_in(&Service::ALL).await.unwrap();
+    let (_, location, _) = browse(&sign_in.authorization_url()).await;
     let paste = sign_in.paste();
-    assert_eq!(paste.offer("good morning"), Pasted::NotForUs);
-    assert_eq!(paste.offer("http://127.0.0.1:1/?state=x&code=y"), Pasted::Stranger);
-    assert_eq!(paste.offer(&format!(" {}\n", location.unwrap())), Pasted::Taken);
-    assert_eq!(sign_in.wait().await, Ok(Ended::Connected));
-    assert_eq!(rig.google.connection(), Ok(Connection::Connected));
+    assert_eq!(paste.offer("good morning"), PasteOutcome::NotARedirect);
+    assert_eq!(paste.offer("http://127.0.0.1:1/?state=x&code=y"), PasteOutcome::OtherSignIn);
+    assert_eq!(paste.offer(&format!(" {}\n", location.unwrap())), PasteOutcome::Accepted);
+    assert_eq!(sign_in.finish().await, Ok(SignInOutcome::Connected));
+    assert_eq!(rig.google.connection_state(), Ok(ConnectionState::Connected));
 }
 
 /// GO-7: a code is useless without its PKCE verifier.
 #[tokio::test]
-async fn a_code_of_another_sign_in_is_refused() {
-    let rig = Rig::apart().await;
-    let mine = rig.google.begin(&Service::ALL).await.unwrap();
-    let other = rig.google.begin(&Service::ALL).await.unwrap();
-    let theirs = browse(&other.url()).await.1.unwrap();
-    let code = theirs.split("code=").nth(1).unwrap().split('&').next().unwrap();
-    let own = browse(&mine.url()).await.1.unwrap();
+async fn code_of_another_sign_in_is_refused() {
+    let rig = Rig::disconnected().await;
+    let mine = rig.google.begin_sign_in(&Service::ALL).await.unwrap();
+    let other = rig.google.begin_sign_in(&Service::ALL).await.unwrap();
+    let other_redirect = browse(&other.authorization_url()).await.1.unwrap();
+    let code = other_redirect.split("code=").nth(1).unwrap().split('&').next().unwrap();
+    let own = browse(&mine.authorization_url()).await.1.unwrap();
     let own_code = own.split("code=").nth(1).unwrap().split('&').next().unwrap();
-    assert_eq!(mine.paste().offer(&own.replace(own_code, code)), Pasted::Taken);
-    let trouble = mine.wait().await.unwrap_err().to_string();
+    assert_eq!(mine.paste().offer(&own.replace(own_code, code)), PasteOutcome::Accepted);
+    let trouble = mine.finish().await.unwrap_err().to_string();
     assert_eq!(trouble, "Google does not know that code any more. Connect once more.");
-    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
+    assert_eq!(rig.google.connection_state(), Ok(ConnectionState::Disconnected));
 }
 
 /// GO-9: a denial is reported and changes nothing.
 #[tokio::test]
-async fn a_no_changes_nothing() {
-    let rig = Rig::apart().await;
-    let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
-    let location = browse(&sign_in.url()).await.1.unwrap();
+async fn denial_changes_nothing() {
+    let rig = Rig::disconnected().await;
+    let sign_in = rig.google.begin_sign_in(&Service::ALL).await.unwrap();
+    let location = browse(&sign_in.authorization_url()).await.1.unwrap();
     let denied = location.replace("code=", "error=access_denied&x=");
-    assert_eq!(sign_in.paste().offer(&denied), Pasted::Taken);
-    let trouble = sign_in.wait().await.unwrap_err().to_string();
+    assert_eq!(sign_in.paste().offer(&denied), PasteOutcome::Accepted);
+    let trouble = sign_in.finish().await.unwrap_err().to_string();
     assert_eq!(
         trouble,
         "Google was not connected (access_denied). If you did not decline it yourself, your Google project is in status \
@@ -185,8 +188,8 @@ async fn a_no_changes_nothing() {
 
 /// GO-9: other refusals are explained with their remedy.
 #[tokio::test]
-async fn a_refusal_by_the_administrator_is_explained() {
-    let rig = Rig::apart().await;
+async fn refusals_are_explained() {
+    let rig = Rig::disconnected().await;
     for (reason, expected) in [
         (
             "admin_policy_enforced",
@@ -194,31 +197,31 @@ async fn a_refusal_by_the_administrator_is_explained() {
         ),
         ("server_error", "Google was not connected (server_error)."),
     ] {
-        let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
-        let location = browse(&sign_in.url()).await.1.unwrap();
+        let sign_in = rig.google.begin_sign_in(&Service::ALL).await.unwrap();
+        let location = browse(&sign_in.authorization_url()).await.1.unwrap();
         let denied = location.replace("code=", &format!("error={reason}&x="));
-        assert_eq!(sign_in.paste().offer(&denied), Pasted::Taken);
-        let trouble = sign_in.wait().await.unwrap_err().to_string();
+        assert_eq!(sign_in.paste().offer(&denied), PasteOutcome::Accepted);
+        let trouble = sign_in.finish().await.unwrap_err().to_string();
         assert!(trouble.contains(expected), "{trouble}");
     }
 }
 
 /// GO-9: a sign-in times out after five minutes.
 #[tokio::test(start_paused = true)]
-async fn nobody_is_waited_for_longer_than_five_minutes() {
-    let rig = Rig::apart().await;
-    let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
+async fn sign_in_times_out_after_five_minutes() {
+    let rig = Rig::disconnected().await;
+    let sign_in = rig.google.begin_sign_in(&Service::ALL).await.unwrap();
     let began = tokio::time::Instant::now();
-    assert_eq!(sign_in.wait().await, Ok(Ended::NobodyCame));
+    assert_eq!(sign_in.finish().await, Ok(SignInOutcome::TimedOut));
     assert_eq!(began.elapsed().as_secs(), 300);
 }
 
 /// GO-11: a dropped sign-in closes its port.
 #[tokio::test]
-async fn a_sign_in_that_is_given_up_closes_its_door() {
-    let rig = Rig::apart().await;
-    let sign_in = rig.google.begin(&Service::ALL).await.unwrap();
-    let location = browse(&sign_in.url()).await.1.unwrap();
+async fn dropped_sign_in_closes_its_port() {
+    let rig = Rig::disconnected().await;
+    let sign_in = rig.google.begin_sign_in(&Service::ALL).await.unwrap();
+    let location = browse(&sign_in.authorization_url()).await.1.unwrap();
     let host = location.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
     drop(sign_in);
     assert!(TcpStream::connect(host).await.is_err());
@@ -226,17 +229,17 @@ async fn a_sign_in_that_is_given_up_closes_its_door() {
 
 /// GO-5: without a client a sign-in fails with setup instructions.
 #[tokio::test]
-async fn without_a_client_the_way_to_one_is_told() {
-    let rig = Rig::apart().await;
-    rig.files.put(File::Credentials, "");
-    let trouble = rig.google.begin(&Service::ALL).await.unwrap_err().to_string();
+async fn missing_client_is_explained_with_setup_instructions() {
+    let rig = Rig::disconnected().await;
+    rig.files.put(GoogleFile::Credentials, "");
+    let trouble = rig.google.begin_sign_in(&Service::ALL).await.unwrap_err().to_string();
     assert!(trouble.starts_with("state/credentials.json: line "), "{trouble}");
-    let empty = std::sync::Arc::new(crate::rig::Files::default());
-    let clock = std::sync::Arc::new(crate::rig::Still);
-    let addresses = accounts::google::Addresses::played_at(&rig.server.url()).unwrap();
+    let empty = std::sync::Arc::new(crate::rig::MemoryFiles::default());
+    let clock = std::sync::Arc::new(crate::rig::FixedClock);
+    let addresses = accounts::google::Endpoints::fake_at(&rig.server.url()).unwrap();
     let google = accounts::google::Google::new(addresses, empty, clock).unwrap();
-    assert_eq!(google.connection(), Ok(Connection::NoClient));
-    let trouble = google.begin(&Service::ALL).await.unwrap_err().to_string();
+    assert_eq!(google.connection_state(), Ok(ConnectionState::NoClient));
+    let trouble = google.begin_sign_in(&Service::ALL).await.unwrap_err().to_string();
     assert!(
         trouble.contains("5. Run `ollim-bot setup google --client-file FILE` with that file."),
         "{trouble}"
@@ -247,14 +250,14 @@ async fn without_a_client_the_way_to_one_is_told() {
 }
 
 #[tokio::test]
-async fn who_disconnects_gives_the_token_back() {
+async fn disconnecting_revokes_the_token() {
     let rig = Rig::connected().await;
     rig.google.disconnect().await.unwrap();
-    assert_eq!(rig.server.world().refresh, Vec::<String>::new());
-    assert_eq!(rig.files.get(File::Token), None);
-    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
-    rig.hold("2026-11-16T08:00:00Z");
+    assert_eq!(rig.server.account().refresh_tokens, Vec::<String>::new());
+    assert_eq!(rig.files.get(GoogleFile::Token), None);
+    assert_eq!(rig.google.connection_state(), Ok(ConnectionState::Disconnected));
+    rig.store_token("2026-11-16T08:00:00Z");
     rig.fail("/revoke", 500, "");
     rig.google.disconnect().await.unwrap();
-    assert_eq!(rig.files.get(File::Token), None, "a google that fails does not keep us connected");
+    assert_eq!(rig.files.get(GoogleFile::Token), None, "a google that fails does not keep us connected");
 }

@@ -1,27 +1,27 @@
 //! Token tests: valid ones are used, expired ones refreshed, revoked ones removed.
 
-use accounts::Trouble;
-use accounts::google::{Connection, File, Service};
+use accounts::AccountError;
+use accounts::google::{ConnectionState, GoogleFile, Service};
 use accounts::mail::Mailbox;
 
 use crate::rig::{REFRESH, Rig};
 
 #[tokio::test]
-async fn a_good_token_is_used() {
+async fn valid_token_is_used() {
     let rig = Rig::connected().await;
     rig.google.labels().await.unwrap();
-    assert_eq!(rig.asked(), ["GET /gmail/v1/users/me/labels"]);
+    assert_eq!(rig.request_paths(), ["GET /gmail/v1/users/me/labels"]);
 }
 
 /// GO-2, GO-3: an expired token is refreshed and stored; values that Google does not repeat stay.
 #[tokio::test]
-async fn an_old_token_is_renewed_and_kept() {
+async fn expired_token_is_refreshed_and_stored() {
     let rig = Rig::connected().await;
-    rig.hold("2026-11-16T07:00:30.123456Z");
+    rig.store_token("2026-11-16T07:00:30.123456Z");
     rig.google.labels().await.unwrap();
     rig.google.labels().await.unwrap();
     let labels = "GET /gmail/v1/users/me/labels";
-    assert_eq!(rig.asked(), ["POST /token", labels, labels]);
+    assert_eq!(rig.request_paths(), ["POST /token", labels, labels]);
     let token = rig.files.token();
     assert_eq!(token["refresh_token"], REFRESH);
     assert_eq!(token["scopes"][0], "a");
@@ -35,12 +35,12 @@ async fn an_old_token_is_renewed_and_kept() {
 
 /// GO-3: a rejected token is refreshed once, and the request is repeated.
 #[tokio::test]
-async fn a_token_that_is_refused_meanwhile_is_renewed_once() {
+async fn rejected_token_is_refreshed_once() {
     let rig = Rig::connected().await;
-    rig.server.world().access.clear();
+    rig.server.account().access_tokens.clear();
     rig.google.labels().await.unwrap();
     let labels = "GET /gmail/v1/users/me/labels";
-    assert_eq!(rig.asked(), [labels, "POST /token", labels]);
+    assert_eq!(rig.request_paths(), [labels, "POST /token", labels]);
 
     rig.fail("labels", 401, "");
     rig.fail("labels", 401, "");
@@ -49,52 +49,52 @@ async fn a_token_that_is_refused_meanwhile_is_renewed_once() {
         trouble.to_string(),
         "Google does not accept the token. Run `ollim-bot google disconnect`, then `ollim-bot google connect`."
     );
-    assert!(rig.files.get(File::Token).is_some());
+    assert!(rig.files.get(GoogleFile::Token).is_some());
 }
 
 /// GO-4: a revoked grant is removed, and a mark for the notification of the user is stored.
 #[tokio::test]
-async fn a_grant_that_was_taken_back_is_forgotten_and_marked() {
+async fn revoked_grant_is_removed_and_marked() {
     let rig = Rig::connected().await;
-    rig.hold("2026-11-16T06:00:00Z");
-    rig.server.world().refresh.clear();
+    rig.store_token("2026-11-16T06:00:00Z");
+    rig.server.account().refresh_tokens.clear();
     let trouble = rig.google.labels().await.unwrap_err();
-    assert!(matches!(trouble, Trouble::Unconnected(_)), "{trouble:?}");
+    assert!(matches!(trouble, AccountError::NotConnected(_)), "{trouble:?}");
     assert!(
         trouble.to_string().starts_with("Google access has ended: it was removed in your Google account"),
         "{trouble}"
     );
     assert!(trouble.to_string().contains("/google-auth"), "{trouble}");
-    assert_eq!(rig.files.get(File::Token), None);
-    assert_eq!(rig.files.get(File::Revoked).as_deref(), Some(""));
-    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
+    assert_eq!(rig.files.get(GoogleFile::Token), None);
+    assert_eq!(rig.files.get(GoogleFile::RevocationNotice).as_deref(), Some(""));
+    assert_eq!(rig.google.connection_state(), Ok(ConnectionState::Disconnected));
     let trouble = rig.google.labels().await.unwrap_err().to_string();
     assert!(trouble.starts_with("Google is not connected."), "{trouble}");
-    rig.google.told_so().unwrap();
-    let when = rig.google.withdrawn().map(|withdrawal| withdrawal.at.to_string());
+    rig.google.dismiss_revocation_notice().unwrap();
+    let when = rig.google.last_revocation().map(|withdrawal| withdrawal.at.to_string());
     assert_eq!(when.as_deref(), Some("2026-11-16T07:00:00Z"), "whoever looks later still knows");
     rig.google.disconnect().await.unwrap();
-    assert_eq!(rig.google.withdrawn(), None, "whoever lets it be is not told again");
+    assert_eq!(rig.google.last_revocation(), None, "whoever lets it be is not told again");
 }
 
 /// GO-4: a grant that ends within about a week after connecting is explained by the project's
 /// status Testing, even after a refresh; a later end is not.
 #[tokio::test]
-async fn an_end_after_a_week_is_explained_by_the_status_testing() {
+async fn grant_ending_within_a_week_is_explained_by_testing_status() {
     let ended = async |connected_at: &str| {
         let rig = Rig::connected().await;
         let mut token = rig.files.token();
         token["connected_at"] = connected_at.into();
         token["expiry"] = "2026-11-16T06:00:00Z".into();
         token["scopes"] = serde_json::json!([Service::Mail.scope()]);
-        rig.files.put(File::Token, &token.to_string());
+        rig.files.put(GoogleFile::Token, &token.to_string());
         rig.google.labels().await.unwrap();
         assert_eq!(rig.files.token()["connected_at"], connected_at, "a renewal keeps the time");
-        rig.server.world().refresh.clear();
-        rig.server.world().access.clear();
+        rig.server.account().refresh_tokens.clear();
+        rig.server.account().access_tokens.clear();
         let told = rig.google.labels().await.unwrap_err().to_string();
-        let withdrawal = rig.google.withdrawn().expect("a mark");
-        assert_eq!(withdrawal.explained(), told);
+        let withdrawal = rig.google.last_revocation().expect("a mark");
+        assert_eq!(withdrawal.explanation(), told);
         assert_eq!(withdrawal.services, [Service::Mail]);
         assert_eq!(rig.google.services_to_request(&Service::ALL), [Service::Mail]);
         (withdrawal.in_testing, told)
@@ -114,7 +114,7 @@ async fn an_end_after_a_week_is_explained_by_the_status_testing() {
 
 /// GO-1: a token that Google does not accept for a service is explained with the step that grants the service.
 #[tokio::test]
-async fn a_missing_scope_is_explained_with_its_service() {
+async fn missing_scope_is_explained() {
     let rig = Rig::connected().await;
     let body = r#"{"error":{"code":403,"status":"PERMISSION_DENIED","errors":[{"reason":"insufficientPermissions"}]}}"#;
     rig.fail("labels", 403, body);
@@ -124,14 +124,14 @@ async fn a_missing_scope_is_explained_with_its_service() {
 
 /// GO-4: a temporary error does not remove the token.
 #[tokio::test]
-async fn trouble_that_passes_keeps_the_token() {
+async fn temporary_error_keeps_the_token() {
     let check = async |status: u16, body: &str, expected: &str| {
         let rig = Rig::connected().await;
-        rig.hold("2026-11-16T06:00:00Z");
+        rig.store_token("2026-11-16T06:00:00Z");
         rig.fail("/token", status, body);
         assert_eq!(rig.google.labels().await.unwrap_err().to_string(), expected);
-        assert!(rig.files.get(File::Token).is_some(), "{status}");
-        assert_eq!(rig.files.get(File::Revoked), None, "{status}");
+        assert!(rig.files.get(GoogleFile::Token).is_some(), "{status}");
+        assert_eq!(rig.files.get(GoogleFile::RevocationNotice), None, "{status}");
         rig.google.labels().await.unwrap();
     };
     let later = |status: u16| format!("google has trouble of its own ({status}). try again later.");
@@ -145,43 +145,43 @@ async fn trouble_that_passes_keeps_the_token() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_other_end_is_told_in_a_sentence() {
+async fn unreachable_server_is_reported() {
     let rig = Rig::connected().await;
     let Rig { server, google, files } = rig;
     drop(server);
     let trouble = google.labels().await.unwrap_err();
     assert!(trouble.to_string().starts_with("google cannot be reached: "), "{trouble}");
-    assert!(files.get(File::Token).is_some());
+    assert!(files.get(GoogleFile::Token).is_some());
 }
 
 /// GO-6: the connection state is determined from the files alone.
 #[tokio::test]
-async fn the_files_tell_whether_it_is_connected() {
+async fn connection_state_follows_from_the_files() {
     let rig = Rig::connected().await;
-    rig.hold("2020-01-01T00:00:00Z");
-    assert_eq!(rig.google.connection(), Ok(Connection::Connected));
-    rig.files.put(File::Token, r#"{"token":"t","expiry":"2020-01-01T00:00:00Z"}"#);
-    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
-    rig.files.put(File::Token, r#"{"token":"t","expiry":"2026-12-01T00:00:00Z"}"#);
-    assert_eq!(rig.google.connection(), Ok(Connection::Connected));
-    rig.files.put(File::Token, "{}");
-    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
-    assert_eq!(rig.asked(), Vec::<String>::new());
+    rig.store_token("2020-01-01T00:00:00Z");
+    assert_eq!(rig.google.connection_state(), Ok(ConnectionState::Connected));
+    rig.files.put(GoogleFile::Token, r#"{"token":"t","expiry":"2020-01-01T00:00:00Z"}"#);
+    assert_eq!(rig.google.connection_state(), Ok(ConnectionState::Disconnected));
+    rig.files.put(GoogleFile::Token, r#"{"token":"t","expiry":"2026-12-01T00:00:00Z"}"#);
+    assert_eq!(rig.google.connection_state(), Ok(ConnectionState::Connected));
+    rig.files.put(GoogleFile::Token, "{}");
+    assert_eq!(rig.google.connection_state(), Ok(ConnectionState::Disconnected));
+    assert_eq!(rig.request_paths(), Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn a_broken_file_is_named_with_its_remedy() {
+async fn broken_file_is_reported_with_its_remedy() {
     let rig = Rig::connected().await;
-    rig.files.put(File::Token, "{\n\"token\": oops");
+    rig.files.put(GoogleFile::Token, "{\n\"token\": oops");
     let trouble = rig.google.labels().await.unwrap_err().to_string();
     assert_eq!(
         trouble,
         "state/token.json: line 2 is not JSON. Run `ollim-bot google disconnect`, then `ollim-bot google connect`."
     );
     rig.google.disconnect().await.unwrap();
-    assert_eq!(rig.files.get(File::Token), None, "the first step of the remedy works");
-    rig.hold("2020-01-01T00:00:00Z");
-    rig.files.put(File::Credentials, "{\"installed\":{}}");
+    assert_eq!(rig.files.get(GoogleFile::Token), None, "the first step of the remedy works");
+    rig.store_token("2020-01-01T00:00:00Z");
+    rig.files.put(GoogleFile::Credentials, "{\"installed\":{}}");
     let trouble = rig.google.labels().await.unwrap_err().to_string();
     assert!(
         trouble.starts_with("state/credentials.json: there is no client_id and client_secret"),

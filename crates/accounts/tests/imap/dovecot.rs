@@ -2,80 +2,92 @@
 
 use std::sync::Arc;
 
-use accounts::mail::imap::{Imap, Security, Server, Settings};
-use accounts::mail::{Heading, Label, Mailbox};
-use accounts::{Secret, Trouble};
+use accounts::mail::imap::{ImapMailbox, ImapServer, ImapSettings, TransportSecurity};
+use accounts::mail::{Mailbox, MailboxLabel, MessageSummary};
+use accounts::{AccountError, Secret};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use testkit::dovecot::{Dovecot, Maildir, PASSWORD, USER};
 
-use crate::letters::{broken, html, huge, nested, plain};
+use crate::messages::{broken, html, huge, nested, plain};
 
-fn fill(maildir: &Maildir) {
-    maildir.make("Gel&APY-scht");
-    maildir.make("Trash");
-    maildir.make("Archive.2025");
-    maildir.put("", "new/1.a", 10, &plain("\"Bell, Ann\" <a@example.org>", "Lunch?", "Are you free?"));
-    maildir.put("", "cur/2.b:2,S", 20, &plain("Tom <t@example.org>", "Seen", "already read"));
-    maildir.put("", "cur/3.c:2,", 30, &nested());
-    maildir.put("", "new/4.d", 40, &html());
-    maildir.put("", "new/5.e", 50, &broken());
-    maildir.put(
+fn fill_mailbox(maildir: &Maildir) {
+    maildir.create_folder("Gel&APY-scht");
+    maildir.create_folder("Trash");
+    maildir.create_folder("Archive.2025");
+    maildir.add_message(
+        "",
+        "new/1.a",
+        10,
+        &plain("\"Bell, Ann\" <a@example.org>", "Lunch?", "Are you free?"),
+    );
+    maildir.add_message("", "cur/2.b:2,S", 20, &plain("Tom <t@example.org>", "Seen", "already read"));
+    maildir.add_message("", "cur/3.c:2,", 30, &nested());
+    maildir.add_message("", "new/4.d", 40, &html());
+    maildir.add_message("", "new/5.e", 50, &broken());
+    maildir.add_message(
         "Archive.2025",
         "cur/6.f:2,S",
         60,
         &plain("Zoë <z@example.org>", "old", "Müller schrieb: Straße 5"),
     );
-    maildir.put("Trash", "cur/7.g:2,", 70, &plain("Tom <t@example.org>", "Straße", "thrown away"));
+    maildir.add_message("Trash", "cur/7.g:2,", 70, &plain("Tom <t@example.org>", "Straße", "thrown away"));
 }
 
-fn settings(server: Server) -> Settings {
-    Settings { server, user: USER.to_owned(), password: Secret::new(PASSWORD), tls: wire::tls() }
+fn settings(server: ImapServer) -> ImapSettings {
+    ImapSettings { server, user: USER.to_owned(), password: Secret::new(PASSWORD), tls: wire::tls_config() }
 }
 
-fn plainly(dovecot: &Dovecot) -> Imap {
-    let server = Server { host: "127.0.0.1".to_owned(), port: dovecot.port, security: Security::Plain };
-    Imap::new(settings(server))
+fn unencrypted_client(dovecot: &Dovecot) -> ImapMailbox {
+    let server = ImapServer {
+        host: "127.0.0.1".to_owned(),
+        port: dovecot.port,
+        security: TransportSecurity::Unencrypted,
+    };
+    ImapMailbox::new(settings(server))
 }
 
-fn subjects(headings: &[Heading]) -> Vec<&str> {
+fn subjects(headings: &[MessageSummary]) -> Vec<&str> {
     headings.iter().map(|heading| heading.subject.as_str()).collect()
 }
 
-fn run<T>(future: impl Future<Output = T>) -> T {
-    testkit::kill::wait(future)
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    testkit::process::block_on(future)
 }
 
 /// GO-22: unread messages of the inbox are listed, newest first and readable; nothing is marked as
 /// read.
 #[test]
-fn unread_letters_are_listed_and_stay_unread() {
-    let dovecot = Dovecot::start(fill);
-    let before = dovecot.maildir().letters();
-    let imap = plainly(&dovecot);
-    let found = run(imap.unread(20)).unwrap();
+fn unread_messages_are_listed_and_stay_unread() {
+    let dovecot = Dovecot::start(fill_mailbox);
+    let before = dovecot.maildir().message_files();
+    let imap = unencrypted_client(&dovecot);
+    let found = block_on(imap.unread(20)).unwrap();
     assert_eq!(subjects(&found), ["ab =?utf-8?B?!!!?=", "News", "Grüße", "Lunch?"]);
     let froms: Vec<_> = found.iter().map(|heading| heading.from.as_str()).collect();
     assert_eq!(froms, ["[31m", "news@example.org", "Jürgen", "Bell, Ann"]);
     assert_eq!(found[3].at.unwrap().to_string(), "2026-01-01T00:00:10Z");
-    assert_eq!(subjects(&run(imap.unread(2)).unwrap()), ["ab =?utf-8?B?!!!?=", "News"]);
+    assert_eq!(subjects(&block_on(imap.unread(2)).unwrap()), ["ab =?utf-8?B?!!!?=", "News"]);
     for heading in &found {
-        run(imap.read(&heading.id)).unwrap();
+        block_on(imap.read(&heading.id)).unwrap();
     }
-    run(imap.search("Lunch", 5)).unwrap();
-    run(imap.labels()).unwrap();
-    assert_eq!(dovecot.maildir().letters(), before, "no letter was moved, and none has another mark");
-    assert_eq!(subjects(&run(imap.unread(20)).unwrap()), ["ab =?utf-8?B?!!!?=", "News", "Grüße", "Lunch?"]);
+    block_on(imap.search("Lunch", 5)).unwrap();
+    block_on(imap.labels()).unwrap();
+    assert_eq!(dovecot.maildir().message_files(), before, "no letter was moved, and none has another mark");
+    assert_eq!(
+        subjects(&block_on(imap.unread(20)).unwrap()),
+        ["ab =?utf-8?B?!!!?=", "News", "Grüße", "Lunch?"]
+    );
 }
 
 /// GO-23: the text of each message is read.
 #[test]
-fn letters_of_all_kinds_are_read() {
-    let dovecot = Dovecot::start(fill);
-    let imap = plainly(&dovecot);
-    let found = run(imap.unread(20)).unwrap();
-    let read = |at: usize| run(imap.read(&found[at].id)).unwrap();
+fn messages_of_all_kinds_are_read() {
+    let dovecot = Dovecot::start(fill_mailbox);
+    let imap = unencrypted_client(&dovecot);
+    let found = block_on(imap.unread(20)).unwrap();
+    let read = |at: usize| block_on(imap.read(&found[at].id)).unwrap();
     let letter = read(3);
     assert_eq!(letter.body.as_deref(), Some("Are you free?"));
     assert_eq!(letter.from, "\"Bell, Ann\" <a@example.org>");
@@ -89,11 +101,11 @@ fn letters_of_all_kinds_are_read() {
 }
 
 #[test]
-fn a_search_looks_into_every_folder_that_is_worth_it() {
-    let dovecot = Dovecot::start(fill);
-    let imap = plainly(&dovecot);
+fn search_covers_all_folders_except_trash() {
+    let dovecot = Dovecot::start(fill_mailbox);
+    let imap = unencrypted_client(&dovecot);
     let found = |query: &str| {
-        let found = run(imap.search(query, 20)).unwrap();
+        let found = block_on(imap.search(query, 20)).unwrap();
         found.into_iter().map(|heading| heading.subject).collect::<Vec<_>>()
     };
     assert_eq!(found("straße"), ["old"], "what was thrown away is not found");
@@ -105,20 +117,20 @@ fn a_search_looks_into_every_folder_that_is_worth_it() {
     assert_eq!(found("from:a@example.org before:2026-01-02 after:2026-01-01"), ["Lunch?"]);
     assert_eq!(found("\"already read\""), ["Seen"]);
     assert_eq!(found("nothing-like-it"), Vec::<String>::new());
-    let id = run(imap.search("in:Archive/2025 old", 20)).unwrap().remove(0).id;
+    let id = block_on(imap.search("in:Archive/2025 old", 20)).unwrap().remove(0).id;
     assert!(id.ends_with(".Archive%2F2025"), "{id}");
-    assert_eq!(run(imap.read(&id)).unwrap().body.as_deref(), Some("Müller schrieb: Straße 5"));
-    let missing = run(imap.search("x in:Nowhere", 20)).unwrap_err();
+    assert_eq!(block_on(imap.read(&id)).unwrap().body.as_deref(), Some("Müller schrieb: Straße 5"));
+    let missing = block_on(imap.search("x in:Nowhere", 20)).unwrap_err();
     assert_eq!(missing.to_string(), "there is no folder `Nowhere`. `ollim-bot mail labels` lists them.");
 }
 
 /// GO-24: folders have a protocol name and a display name.
 #[test]
 fn folders_are_listed() {
-    let dovecot = Dovecot::start(fill);
-    let mut labels = run(plainly(&dovecot).labels()).unwrap();
+    let dovecot = Dovecot::start(fill_mailbox);
+    let mut labels = block_on(unencrypted_client(&dovecot).labels()).unwrap();
     labels.sort_by(|one, other| one.id.cmp(&other.id));
-    let label = |id: &str, name: &str| Label { id: id.to_owned(), name: name.to_owned() };
+    let label = |id: &str, name: &str| MailboxLabel { id: id.to_owned(), name: name.to_owned() };
     assert_eq!(
         labels,
         [
@@ -131,56 +143,62 @@ fn folders_are_listed() {
 }
 
 #[test]
-fn a_letter_of_fifty_megabytes_is_never_fetched_whole() {
-    let dovecot = Dovecot::start(|maildir| maildir.put("", "new/1.a", 1, &huge()));
-    let imap = plainly(&dovecot);
-    let found = run(imap.unread(20)).unwrap();
-    let letter = run(imap.read(&found[0].id)).unwrap();
+fn huge_message_is_fetched_partially() {
+    let dovecot = Dovecot::start(|maildir| maildir.add_message("", "new/1.a", 1, &huge()));
+    let imap = unencrypted_client(&dovecot);
+    let found = block_on(imap.unread(20)).unwrap();
+    let letter = block_on(imap.read(&found[0].id)).unwrap();
     assert_eq!(letter.body.as_deref(), Some("the words come first"));
 }
 
 #[test]
-fn what_is_not_there_is_told() {
-    let dovecot = Dovecot::start(fill);
-    let imap = plainly(&dovecot);
-    let id = run(imap.unread(1)).unwrap().remove(0).id;
+fn missing_messages_are_reported() {
+    let dovecot = Dovecot::start(fill_mailbox);
+    let imap = unencrypted_client(&dovecot);
+    let id = block_on(imap.unread(1)).unwrap().remove(0).id;
     let (validity, _) = id.split_once('.').unwrap();
-    let missing = |id: &str| run(imap.read(id)).unwrap_err();
+    let missing = |id: &str| block_on(imap.read(id)).unwrap_err();
     let gone = format!("{validity}.9999");
-    assert_eq!(missing(&gone), Trouble::Missing(format!("there is no message `{gone}`.")));
+    assert_eq!(missing(&gone), AccountError::NotFound(format!("there is no message `{gone}`.")));
     assert!(missing("1.1").to_string().contains("the mailbox was numbered anew"));
     assert!(missing("1.1.Nowhere").to_string().starts_with("the folder `Nowhere` cannot be opened"));
-    assert!(matches!(missing("nonsense"), Trouble::Wrong(_)));
+    assert!(matches!(missing("nonsense"), AccountError::InvalidRequest(_)));
 }
 
 /// J1: a refused password is reported without the password.
 #[test]
-fn a_wrong_password_is_told_without_it() {
+fn refused_password_is_not_shown() {
     let dovecot = Dovecot::start(|_| {});
-    let server = Server { host: "127.0.0.1".to_owned(), port: dovecot.port, security: Security::Plain };
-    let wrong = Settings { password: Secret::new("wrong-canary"), ..settings(server) };
+    let server = ImapServer {
+        host: "127.0.0.1".to_owned(),
+        port: dovecot.port,
+        security: TransportSecurity::Unencrypted,
+    };
+    let wrong = ImapSettings { password: Secret::new("wrong-canary"), ..settings(server) };
     assert!(!format!("{wrong:?}").contains("wrong-canary"));
-    let trouble = run(Imap::new(wrong).unread(1)).unwrap_err().to_string();
+    let trouble = block_on(ImapMailbox::new(wrong).unread(1)).unwrap_err().to_string();
     let expected = "the mailbox at 127.0.0.1 does not let ann@example.org in: [AUTHENTICATIONFAILED] Authentication \
                     failed. check OLLIM_IMAP_USER and OLLIM_IMAP_PASSWORD.";
     assert_eq!(trouble, expected);
 }
 
-fn believing(dovecot: &Dovecot) -> Arc<ClientConfig> {
-    wire::provide();
+fn trusting_config(dovecot: &Dovecot) -> Arc<ClientConfig> {
+    wire::install_crypto_provider();
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(dovecot.certificate()).unwrap()).unwrap();
     Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth())
 }
 
 #[test]
-fn a_line_is_secret_from_its_beginning_or_before_the_password() {
-    let dovecot = Dovecot::start(fill);
-    for (port, security) in [(dovecot.tls_port, Security::Tls), (dovecot.port, Security::StartTls)] {
-        let server = Server { host: "localhost".to_owned(), port, security };
-        let known = Settings { tls: believing(&dovecot), ..settings(server.clone()) };
-        assert_eq!(run(Imap::new(known).unread(20)).unwrap().len(), 4, "{security:?}");
-        let trouble = run(Imap::new(settings(server)).unread(20)).unwrap_err().to_string();
+fn tls_and_starttls_verify_the_certificate() {
+    let dovecot = Dovecot::start(fill_mailbox);
+    for (port, security) in
+        [(dovecot.tls_port, TransportSecurity::Tls), (dovecot.port, TransportSecurity::StartTls)]
+    {
+        let server = ImapServer { host: "localhost".to_owned(), port, security };
+        let known = ImapSettings { tls: trusting_config(&dovecot), ..settings(server.clone()) };
+        assert_eq!(block_on(ImapMailbox::new(known).unread(20)).unwrap().len(), 4, "{security:?}");
+        let trouble = block_on(ImapMailbox::new(settings(server)).unread(20)).unwrap_err().to_string();
         assert!(
             trouble.starts_with("the mailbox at localhost cannot prove that it is the one: "),
             "{trouble}"

@@ -3,4 +3,4 @@
 
 mod dovecot;
 mod hostile;
-mod letters;
+mod messages;

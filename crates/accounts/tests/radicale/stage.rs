@@ -8,28 +8,28 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use accounts::caldav::{CalDavCalendar, CalDavTasks, Limits, Secret, Settings};
+use accounts::caldav::{CalDavCalendar, CalDavSettings, CalDavTasks, Limits, PasswordSource};
 use engine::ports::Clock;
 use jiff::Zoned;
 use reqwest::{Client, Method};
 use tempfile::TempDir;
 
 /// A server with one user.
-pub struct Stage {
+pub struct RadicaleServer {
     server: Child,
     url: String,
     client: Client,
     folder: TempDir,
 }
 
-struct Noon;
+struct FixedClock;
 
-impl Clock for Noon {
+impl Clock for FixedClock {
     fn now(&self) -> Zoned {
         "2026-11-16T12:00[Europe/Berlin]".parse().unwrap()
     }
 
-    fn boot(&self) -> Duration {
+    fn since_boot(&self) -> Duration {
         Duration::ZERO
     }
 }
@@ -42,7 +42,7 @@ fn python() -> PathBuf {
     }
 }
 
-impl Stage {
+impl RadicaleServer {
     /// Starts a server with two calendars for events and one for tasks.
     pub async fn new() -> Self {
         // In memory if possible, because Radicale syncs every file to disk.
@@ -67,17 +67,17 @@ impl Stage {
         // The log must be read, or the server would block on it.
         std::thread::spawn(move || log.count());
         let url = format!("http://127.0.0.1:{port}");
-        let client = wire::client(&url.parse().unwrap(), |builder| builder).unwrap();
+        let client = wire::build_client(&url.parse().unwrap(), |builder| builder).unwrap();
         let stage = Self { server, url, client, folder };
         for (folder, name, kind) in
             [("yonder", "Empty", "VEVENT"), ("work", "My work", "VEVENT"), ("todo", "To do", "VTODO")]
         {
-            stage.make(folder, name, kind).await;
+            stage.make_calendar(folder, name, kind).await;
         }
         stage
     }
 
-    async fn make(&self, folder: &str, name: &str, kind: &str) {
+    async fn make_calendar(&self, folder: &str, name: &str, kind: &str) {
         let body = format!(
             "<C:mkcalendar xmlns:D=\"DAV:\" xmlns:C=\"urn:ietf:params:xml:ns:caldav\"><D:set><D:prop>\
              <D:displayname>{name}</D:displayname><C:supported-calendar-component-set><C:comp name=\"{kind}\"/>\
@@ -98,12 +98,12 @@ impl Stage {
     }
 
     /// Puts an object as another client.
-    pub async fn put(&self, path: &str, object: &str) {
+    pub async fn put_object(&self, path: &str, object: &str) {
         self.send("PUT", path, object).await;
     }
 
     /// Writes many objects directly to the storage.
-    pub fn fill(&self, calendar: &str, objects: impl Iterator<Item = (String, String)>) {
+    pub fn write_objects(&self, calendar: &str, objects: impl Iterator<Item = (String, String)>) {
         let place = self.folder.path().join("data/collection-root/me").join(calendar);
         for (name, object) in objects {
             std::fs::write(place.join(name), object).unwrap();
@@ -111,17 +111,17 @@ impl Stage {
     }
 
     /// Reads an object as another client.
-    pub async fn get(&self, path: &str) -> String {
+    pub async fn get_object(&self, path: &str) -> String {
         self.send("GET", path, "").await
     }
 
-    fn settings(&self, path: &str, name: Option<&str>) -> Settings {
-        Settings {
+    fn settings(&self, path: &str, name: Option<&str>) -> CalDavSettings {
+        CalDavSettings {
             url: format!("{}{path}", self.url),
             user: "me".into(),
-            password: Secret::kept_by(|| "secret".into()),
+            password: PasswordSource::from_fn(|| "secret".into()),
             name: name.map(str::to_owned),
-            limits: Limits { patience: Duration::from_secs(600), ..Limits::HOUSE },
+            limits: Limits { timeout: Duration::from_secs(600), ..Limits::DEFAULT },
         }
     }
 
@@ -131,28 +131,31 @@ impl Stage {
     }
 
     pub fn calendar_at(&self, path: &str, name: Option<&str>) -> CalDavCalendar {
-        CalDavCalendar::new(self.settings(path, name), Arc::new(Noon)).unwrap()
+        CalDavCalendar::new(self.settings(path, name), Arc::new(FixedClock)).unwrap()
     }
 
     /// Creates a client with this response limit.
-    pub fn narrow(&self, biggest: usize) -> CalDavCalendar {
+    pub fn calendar_with_limit(&self, max_response_bytes: usize) -> CalDavCalendar {
         let mut settings = self.settings("", Some("work"));
-        settings.limits.biggest = biggest;
-        CalDavCalendar::new(settings, Arc::new(Noon)).unwrap()
+        settings.limits.max_response_bytes = max_response_bytes;
+        CalDavCalendar::new(settings, Arc::new(FixedClock)).unwrap()
     }
 
     /// Creates a client with a wrong password.
-    pub fn stranger(&self) -> CalDavCalendar {
-        let settings = Settings { password: Secret::kept_by(|| "guess".into()), ..self.settings("", None) };
-        CalDavCalendar::new(settings, Arc::new(Noon)).unwrap()
+    pub fn calendar_with_wrong_password(&self) -> CalDavCalendar {
+        let settings = CalDavSettings {
+            password: PasswordSource::from_fn(|| "guess".into()),
+            ..self.settings("", None)
+        };
+        CalDavCalendar::new(settings, Arc::new(FixedClock)).unwrap()
     }
 
     pub fn tasks(&self) -> CalDavTasks {
-        CalDavTasks::new(self.settings("", None), Arc::new(Noon)).unwrap()
+        CalDavTasks::new(self.settings("", None), Arc::new(FixedClock)).unwrap()
     }
 }
 
-impl Drop for Stage {
+impl Drop for RadicaleServer {
     fn drop(&mut self) {
         let _ = self.server.kill();
         let _ = self.server.wait();

@@ -3,14 +3,14 @@
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use testkit::model_server::{Act, Gate, ModelServer};
+use testkit::model_server::{Gate, ModelServer, ScriptedReply};
 use tokio::task::JoinSet;
 
-use crate::family::Family;
-use crate::say;
+use crate::family::ForkSession;
+use crate::print_line;
 
 /// The argument that makes this program the model server of the memory measurement.
-pub const SERVER: &str = "serve-a-crowd";
+pub const SERVER_ARGUMENT: &str = "serve-a-crowd";
 
 const FORKS: usize = 1000;
 /// Forks that run before, so that one-time allocations are not counted.
@@ -20,61 +20,62 @@ const ENTRIES: u64 = 200;
 
 /// Runs a fake model that answers only when all requests have arrived and a line is read from
 /// stdin.
-pub async fn serve() {
+pub async fn run_server() {
     let server = ModelServer::start().await.unwrap();
     let gate = Gate::new();
-    say(&server.url());
-    let held = gate.clone();
-    let mut asked = 0;
+    print_line(&server.url());
+    let answer_gate = gate.clone();
+    let mut requests = 0;
     server.answering(move |_| {
-        asked += 1;
-        match asked {
-            ..=WARM_UP => return Act::says("nothing new."),
-            _ if asked == WARM_UP + FORKS => say("all"),
+        requests += 1;
+        match requests {
+            ..=WARM_UP => return ScriptedReply::text("nothing new."),
+            _ if requests == WARM_UP + FORKS => print_line("all"),
             _ => {}
         }
-        Act::says("nothing new.").held_at(1, &held)
+        ScriptedReply::text("nothing new.").waiting_at_event(1, &answer_gate)
     });
-    let told = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
-    told.await.unwrap().unwrap();
+    let go_signal = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
+    go_signal.await.unwrap().unwrap();
     gate.release();
     // Runs until the parent process closes stdin.
-    let gone = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
-    gone.await.unwrap().unwrap();
+    let parent_exit = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
+    parent_exit.await.unwrap().unwrap();
 }
 
 /// The conversation to fork, and the model server in a child process.
-pub struct Crowd {
+pub struct MemoryBench {
     server: Child,
-    said: Lines<BufReader<ChildStdout>>,
-    family: Family,
+    server_output: Lines<BufReader<ChildStdout>>,
+    session: ForkSession,
 }
 
-impl Crowd {
+impl MemoryBench {
     /// Starts the server and creates the conversation.
-    pub fn gather() -> Self {
+    pub fn start() -> Self {
         let mut server = Command::new(std::env::current_exe().unwrap());
-        let mut server = server.arg(SERVER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
-        let family = Family::new(ENTRIES, &said.next().unwrap().unwrap(), FORKS);
-        Self { server, said, family }
+        let mut server =
+            server.arg(SERVER_ARGUMENT).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut server_output = BufReader::new(server.stdout.take().unwrap()).lines();
+        let session = ForkSession::new(ENTRIES, &server_output.next().unwrap().unwrap(), FORKS);
+        Self { server, server_output, session }
     }
 
     /// Prints the memory per fork.
     pub async fn measure(self) {
-        let Self { mut server, mut said, mut family } = self;
+        let Self { mut server, mut server_output, mut session } = self;
         for _ in 0..WARM_UP {
-            family.fork().await.await;
+            session.fork().await.await;
         }
-        let before = resident();
+        let before = resident_bytes();
         let mut turns = JoinSet::new();
         for _ in 0..FORKS {
-            turns.spawn(family.fork().await);
+            turns.spawn(session.fork().await);
         }
-        let all = tokio::task::spawn_blocking(move || said.next());
-        assert_eq!(all.await.unwrap().unwrap().unwrap(), "all");
-        let grown = resident().saturating_sub(before);
-        say(&format!("memory of one of {FORKS} forks: {} B", grown / FORKS as u64));
+        let all_received = tokio::task::spawn_blocking(move || server_output.next());
+        assert_eq!(all_received.await.unwrap().unwrap().unwrap(), "all");
+        let grown = resident_bytes().saturating_sub(before);
+        print_line(&format!("memory of one of {FORKS} forks: {} B", grown / FORKS as u64));
         writeln!(server.stdin.as_mut().unwrap(), "go on").unwrap();
         while let Some(turn) = turns.join_next().await {
             turn.unwrap();
@@ -85,7 +86,7 @@ impl Crowd {
 }
 
 /// Returns the resident memory of this process in bytes.
-fn resident() -> u64 {
+fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024

@@ -4,95 +4,100 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Purpose, Shown, Start};
-use domain::context::{Names, Window, instructions};
-use domain::conversation::{Branch, Conversation, Heard, Said};
+use domain::assistant::{TurnKind, TurnStart, Update};
+use domain::context::{Names, RequestLimit, instructions};
+use domain::conversation::{Branch, Conversation, EntryContent, UserInput};
 use domain::cost::Account;
-use domain::dice::Dice;
 use domain::effort::Effort;
-use domain::patience;
 use domain::record::Record;
+use domain::retry_policy;
+use domain::rng::Rng;
 use domain::thinking::Thinking;
-use domain::turn::{Ending, Limits, TurnId};
-use engine::desk::{Desk, Letter};
-use engine::drive::{World, drive};
-use engine::places::Places;
+use domain::turn::{TurnEnding, TurnId, TurnLimits};
+use engine::call_slots::CallSlots;
+use engine::driver::{Services, drive};
+use engine::handle::{AssistantHandle, Input};
 use engine::ports::Surface;
-use engine::reins::Hold;
+use engine::turn_control::TurnHandle;
 use jiff::Timestamp;
-use models::anthropic::{Anthropic, Key, Settings};
+use models::anthropic::{Anthropic, ApiKey, Settings};
 use tempfile::TempDir;
-use testkit::long_life;
+use testkit::long_history;
 use tokio::sync::mpsc;
 use tools::Toolbox;
 
 const NOW: Timestamp = Timestamp::constant(1_794_700_000, 0);
 
 /// A conversation, and the services its forks use.
-pub struct Family {
-    world: World,
+pub struct ForkSession {
+    services: Services,
     conversation: Conversation,
-    dice: Dice,
+    rng: Rng,
     forks: u64,
-    desk: Desk,
+    assistant: AssistantHandle,
     // Forks that call no tool send no inputs; the receiver only has to stay alive.
-    _pile: mpsc::Receiver<Letter>,
+    _inputs: mpsc::Receiver<Input>,
     _dir: TempDir,
 }
 
-impl Family {
+impl ForkSession {
     /// Creates a conversation with `entries` entries whose forks call the model at `url`, at most
     /// `calls` at a time.
     pub fn new(entries: u64, url: &str, calls: usize) -> Self {
-        let dir = in_memory();
-        long_life::lay_out(dir.path(), entries).unwrap();
-        let opened = long_life::open(dir.path()).unwrap();
-        let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
-        let world = World {
+        let dir = memory_dir();
+        long_history::create(dir.path(), entries).unwrap();
+        let opened = long_history::open(dir.path()).unwrap();
+        let names = Names { assistant: "ollim".to_owned(), user: "julius".to_owned() };
+        let services = Services {
             model: Arc::new(model(url)),
-            hands: Arc::new(Toolbox::default()),
+            tools: Arc::new(Toolbox::default()),
             journal: Arc::new(opened.journal),
-            surface: Arc::new(Nobody),
+            surface: Arc::new(NullSurface),
             instructions: instructions(&names),
-            limits: Limits::HOUSE,
-            patience: patience::Limits::HOUSE,
-            calls: Arc::new(Places::new(calls)),
+            limits: TurnLimits::DEFAULT,
+            retry_limits: retry_policy::RetryLimits::DEFAULT,
+            call_slots: Arc::new(CallSlots::new(calls)),
         };
-        let (desk, pile) = Desk::new();
-        let conversation = opened.memory.conversation;
-        let dice = Dice::new(7);
-        Self { world, conversation, dice, forks: 0, desk, _pile: pile, _dir: dir }
+        let (assistant, inputs) = AssistantHandle::new();
+        let conversation = opened.state.conversation;
+        let rng = Rng::new(7);
+        Self { services, conversation, rng, forks: 0, assistant, _inputs: inputs, _dir: dir }
     }
 
     /// Writes a fork and its first message, and returns the turn that answers it.
     pub async fn fork(&mut self) -> impl Future<Output = ()> + Send + 'static {
         self.forks += 1;
         let branch = Branch::fork(&format!("run-{}", self.forks)).unwrap();
-        let words = Heard {
+        let words = UserInput {
             preface: "[background] be short.".to_owned(),
             text: "is there mail?".to_owned(),
             images: vec![],
         };
-        let forked = self.conversation.fork(&Branch::Main, branch.clone(), self.dice.session(), NOW).unwrap();
-        let entry = self.conversation.say(&branch, Said::Human(words), NOW).unwrap();
-        let start = Start {
+        let forked =
+            self.conversation.fork(&Branch::Main, branch.clone(), self.rng.session_id(), NOW).unwrap();
+        let entry = self.conversation.append(&branch, EntryContent::User(words), NOW).unwrap();
+        let start = TurnStart {
             turn: TurnId(self.forks),
             branch: branch.clone(),
-            purpose: Purpose::Answer,
+            kind: TurnKind::Answer,
             model: None,
             thinking: Thinking::Off,
             effort: Effort::Low,
-            window: Window(200_000),
-            human: "julius".to_owned(),
+            window: RequestLimit(200_000),
+            user: "julius".to_owned(),
             account: Account::answer_on(&branch),
             from: entry.id,
             seed: 7,
         };
-        self.world.journal.write(vec![Record::Moved(forked), Record::Said(branch, entry)]).await.unwrap();
-        let turn = drive(start, self.world.clone(), self.desk.clone(), Hold::new().1);
+        self.services
+            .journal
+            .write(vec![Record::BranchMoved(forked), Record::EntryAppended(branch, entry)])
+            .await
+            .unwrap();
+        let turn = drive(start, self.services.clone(), self.assistant.clone(), TurnHandle::new().1);
         async {
             let ended = turn.await;
-            assert_eq!(ended.ending, Ending::Finished);
+            assert_eq!(ended.ending, TurnEnding::Finished);
         }
     }
 }
@@ -100,7 +105,7 @@ impl Family {
 fn model(url: &str) -> Anthropic {
     let settings = Settings {
         base_url: url.to_owned(),
-        key: Key::new("none"),
+        key: ApiKey::new("none"),
         model: "m".to_owned(),
         max_tokens: 1024,
         connect: Duration::from_secs(60),
@@ -111,13 +116,13 @@ fn model(url: &str) -> Anthropic {
     Anthropic::new(settings).unwrap()
 }
 
-struct Nobody;
+struct NullSurface;
 
-impl Surface for Nobody {
-    fn show(&self, _: &Shown) {}
+impl Surface for NullSurface {
+    fn show(&self, _: &Update) {}
 }
 
-fn in_memory() -> TempDir {
+fn memory_dir() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }

@@ -8,20 +8,20 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// What happened on the wire.
 #[derive(Clone, Copy, Debug)]
-pub enum Moment {
+pub enum WireEvent {
     /// The first byte of a request came.
-    Asked(Instant),
+    RequestReceived(Instant),
     /// A word was sent.
-    Spoke(Instant),
+    WordSent(Instant),
 }
 
 /// The model, and what it notes.
-pub struct Wire {
+pub struct FakeModel {
     pub url: String,
-    pub moments: UnboundedReceiver<Moment>,
+    pub events: UnboundedReceiver<WireEvent>,
 }
 
-impl Wire {
+impl FakeModel {
     /// Listens on loopback until the program ends.
     pub fn listen() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -35,11 +35,11 @@ impl Wire {
                 std::thread::spawn(move || answer_all(socket, &notes));
             }
         });
-        Self { url, moments }
+        Self { url, events: moments }
     }
 }
 
-fn answer_all(mut socket: TcpStream, notes: &UnboundedSender<Moment>) -> std::io::Result<()> {
+fn answer_all(mut socket: TcpStream, notes: &UnboundedSender<WireEvent>) -> std::io::Result<()> {
     let mut reader = BufReader::with_capacity(1 << 16, socket.try_clone()?);
     while !reader.fill_buf()?.is_empty() {
         let asked = Instant::now();
@@ -51,10 +51,10 @@ fn answer_all(mut socket: TcpStream, notes: &UnboundedSender<Moment>) -> std::io
             socket.write_all(NOT_FOUND.as_bytes())?;
             continue;
         }
-        let _ = notes.send(Moment::Asked(asked));
+        let _ = notes.send(WireEvent::RequestReceived(asked));
         socket.write_all(HEAD.as_bytes())?;
         chunk(&mut socket, BEFORE)?;
-        let _ = notes.send(Moment::Spoke(Instant::now()));
+        let _ = notes.send(WireEvent::WordSent(Instant::now()));
         chunk(&mut socket, WORD)?;
         chunk(&mut socket, AFTER)?;
         socket.write_all(b"0\r\n\r\n")?;

@@ -6,7 +6,7 @@ use super::mail::{GoogleAction, MailAction};
 
 /// What is kept.
 #[derive(Debug, Subcommand)]
-pub enum Account {
+pub enum AccountCommand {
     /// Tasks: list, add, done, update, delete
     #[command(before_help = "examples:\n  ollim-bot tasks list\n  \
         ollim-bot tasks add call the dentist --due 2026-11-20\n  ollim-bot tasks done k3f9x")]

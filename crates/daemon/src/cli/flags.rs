@@ -9,15 +9,15 @@ const JSON: &str = "--json";
 const DATA_DIR: &str = "--data-dir";
 
 /// Returns `line` with the global flags in front of the text of `add` and `inbox add`.
-pub fn first(line: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+pub fn global_flags_first(line: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let line: Vec<OsString> = line.into_iter().collect();
-    let Some(start) = words_of_add(&line) else { return line };
+    let Some(start) = add_text_start(&line) else { return line };
     let (head, words) = line.split_at(start);
     let asks_for_help = words.first().is_some_and(|word| word == "--help" || word == "-h");
     if words.is_empty() || asks_for_help {
         return line;
     }
-    let (flags, words) = apart(words);
+    let (flags, words) = split_flags(words);
     let (program, command) = head.split_at(1.min(head.len()));
     let mut read = [program, &flags, command].concat();
     if !words.is_empty() {
@@ -28,7 +28,7 @@ pub fn first(line: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 }
 
 /// Returns the index of the text of `add`, if that is the command.
-fn words_of_add(line: &[OsString]) -> Option<usize> {
+fn add_text_start(line: &[OsString]) -> Option<usize> {
     let mut at = 1;
     let mut inbox = false;
     while let Some(word) = line.get(at).and_then(|word| word.to_str()) {
@@ -36,7 +36,7 @@ fn words_of_add(line: &[OsString]) -> Option<usize> {
             DATA_DIR => at += 2,
             "inbox" if !inbox => (inbox, at) = (true, at + 1),
             "add" => return Some(at + 1),
-            flag if flag == JSON || is_dir(OsStr::new(flag)) => at += 1,
+            flag if flag == JSON || is_data_dir_flag(OsStr::new(flag)) => at += 1,
             _ => return None,
         }
     }
@@ -44,14 +44,14 @@ fn words_of_add(line: &[OsString]) -> Option<usize> {
 }
 
 /// Splits `words` into flags and text.
-fn apart(words: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
+fn split_flags(words: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
     let mut flags = Vec::new();
     let mut rest = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word == "--" {
             rest.extend(words.by_ref().cloned());
-        } else if word == JSON || is_dir(word) {
+        } else if word == JSON || is_data_dir_flag(word) {
             flags.push(word.clone());
         } else if word == DATA_DIR {
             flags.push(word.clone());
@@ -63,7 +63,7 @@ fn apart(words: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
     (flags, rest)
 }
 
-fn is_dir(word: &OsStr) -> bool {
+fn is_data_dir_flag(word: &OsStr) -> bool {
     word.to_str().is_some_and(|word| word.strip_prefix(DATA_DIR).is_some_and(|rest| rest.starts_with('=')))
 }
 
@@ -72,9 +72,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_after_the_words_are_flags_and_words_after_two_hyphens_are_words() {
+    fn flags_are_found_after_the_text_but_not_after_two_hyphens() {
         let check = |line: &str, expected: &str| {
-            let read = first(line.split(' ').map(OsString::from));
+            let read = global_flags_first(line.split(' ').map(OsString::from));
             assert_eq!(read.join(OsStr::new(" ")), expected, "{line}");
         };
         check("bot add call mum --json", "bot --json add -- call mum");

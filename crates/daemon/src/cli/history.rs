@@ -9,12 +9,12 @@ pub enum HistoryAction {
     #[command(
         before_help = "examples:\n  ollim-bot history sessions --since 24h\n  ollim-bot history sessions -t discord"
     )]
-    Sessions(Which),
+    Sessions(HistoryFilter),
     /// What was said to it, by you or by a job, newest first; the number is for `history response`
     #[command(
         before_help = "examples:\n  ollim-bot history prompts --since 7d -v\n  ollim-bot history prompts -t house --page 2"
     )]
-    Prompts(Which),
+    Prompts(HistoryFilter),
     /// What it answered
     #[command(
         before_help = "examples:\n  ollim-bot history response 17\n  ollim-bot history response 17 -v      with what its tools did"
@@ -37,7 +37,7 @@ pub enum HistoryAction {
         name: String,
         /// Which part of it.
         #[command(flatten)]
-        which: Which,
+        which: HistoryFilter,
     },
     /// Where words were said, the best places first; the last word may be a beginning
     #[command(
@@ -50,7 +50,7 @@ pub enum HistoryAction {
         words: Vec<String>,
         /// Which of them.
         #[command(flatten)]
-        which: Which,
+        which: HistoryFilter,
     },
     /// A whole conversation as markdown
     #[command(before_help = "example:\n  ollim-bot history export main > conversation.md")]
@@ -63,7 +63,7 @@ pub enum HistoryAction {
 
 /// Which part of the past.
 #[derive(Debug, Default, Args)]
-pub struct Which {
+pub struct HistoryFilter {
     /// Only what was said since: 90m, 24h, 7d, 2w, or a day such as 2026-11-01
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,

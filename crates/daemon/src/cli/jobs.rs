@@ -22,26 +22,26 @@ pub enum RoutineAction {
     /// All of them, with their next time; and files that cannot be read, with the reason
     List,
     /// One of them: when it recurs, its next times, and its file
-    Show(Reference),
+    Show(JobReference),
     /// Change one: the flags that are given, or its file in your editor
     #[command(before_help = "examples:\n  ollim-bot routine edit 7f3a9c21 --cron \"0 9 * * *\"\n  \
         ollim-bot routine edit morning --background=false --model \"\"\n  \
         ollim-bot routine edit morning                  in your editor")]
-    Edit(Box<EditRoutine>),
+    Edit(Box<EditRoutineArgs>),
     /// Remove one
-    Cancel(Reference),
+    Cancel(JobReference),
     /// Let one rest, until it is resumed or until then
     #[command(before_help = "examples:\n  ollim-bot routine pause morning\n  \
         ollim-bot routine pause morning --until \"2026-11-23 08:00\"")]
-    Pause(Pause),
+    Pause(PauseArgs),
     /// Let one go on
-    Resume(Reference),
+    Resume(JobReference),
     /// Its next times
-    Next(Next),
+    Next(NextArgs),
     /// Do it now, whatever its clock says, and tell what came of it
-    Run(Reference),
+    Run(JobReference),
     /// Let one have the tools and skills that its file asks for
-    Accept(Reference),
+    Accept(JobReference),
 }
 
 /// What can be done with reminders.
@@ -54,22 +54,22 @@ pub enum ReminderAction {
     /// All that are still to come; and files that cannot be read, with the reason
     List,
     /// One of them: when it comes, and its file
-    Show(Reference),
+    Show(JobReference),
     /// Change one: the flags that are given, or its file in your editor
     #[command(before_help = "examples:\n  ollim-bot reminder edit dentist --at \"2026-11-20 10:00\"\n  \
         ollim-bot reminder edit dentist                 in your editor")]
-    Edit(Box<EditReminder>),
+    Edit(Box<EditReminderArgs>),
     /// Remove one
-    Cancel(Reference),
+    Cancel(JobReference),
     /// Do it now, and tell what came of it
-    Run(Reference),
+    Run(JobReference),
     /// Let one have the tools and skills that its file asks for
-    Accept(Reference),
+    Accept(JobReference),
 }
 
 /// Which one is meant.
 #[derive(Debug, Args)]
-pub struct Reference {
+pub struct JobReference {
     /// Its id, the beginning of that, the name of its file, or words of it that only one has
     #[arg(required = true, value_name = "ID", add = ArgValueCandidates::new(names::jobs))]
     pub id: Vec<String>,
@@ -77,10 +77,10 @@ pub struct Reference {
 
 /// Which one rests, and how long.
 #[derive(Debug, Args)]
-pub struct Pause {
+pub struct PauseArgs {
     /// Which one
     #[command(flatten)]
-    pub which: Reference,
+    pub which: JobReference,
     /// Until when; without it: until it is resumed
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
@@ -88,10 +88,10 @@ pub struct Pause {
 
 /// Whose next times, and how many.
 #[derive(Debug, Args)]
-pub struct Next {
+pub struct NextArgs {
     /// Whose
     #[command(flatten)]
-    pub which: Reference,
+    pub which: JobReference,
     /// How many
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub count: u16,
@@ -99,10 +99,10 @@ pub struct Next {
 
 /// What of a routine changes.
 #[derive(Debug, Args)]
-pub struct EditRoutine {
+pub struct EditRoutineArgs {
     /// Which one
     #[command(flatten)]
-    pub which: Reference,
+    pub which: JobReference,
     /// What
     #[command(flatten)]
     pub keys: RoutineKeys,
@@ -110,10 +110,10 @@ pub struct EditRoutine {
 
 /// What of a reminder changes.
 #[derive(Debug, Args)]
-pub struct EditReminder {
+pub struct EditReminderArgs {
     /// Which one
     #[command(flatten)]
-    pub which: Reference,
+    pub which: JobReference,
     /// What
     #[command(flatten)]
     pub keys: ReminderKeys,
@@ -188,12 +188,12 @@ pub struct JobKeys {
     pub overlap: Option<String>,
     /// How it runs.
     #[command(flatten)]
-    pub aside: AsideKeys,
+    pub aside: BackgroundKeys,
 }
 
 /// What can be said of a job that runs aside.
 #[derive(Debug, Default, Args)]
-pub struct AsideKeys {
+pub struct BackgroundKeys {
     /// It runs aside, and not in the main conversation
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false", hide_possible_values = true)]
     pub background: Option<bool>,

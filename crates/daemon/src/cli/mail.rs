@@ -10,7 +10,7 @@ pub enum MailAction {
     Unread {
         /// How many at most
         #[command(flatten)]
-        most: Most,
+        most: ResultLimit,
     },
     /// What some words find, newest first
     Search {
@@ -22,7 +22,7 @@ pub enum MailAction {
         more: Vec<String>,
         /// How many at most
         #[command(flatten)]
-        most: Most,
+        most: ResultLimit,
     },
     /// One message, which stays as unread as it was
     Read {
@@ -35,7 +35,7 @@ pub enum MailAction {
 
 /// How many at most.
 #[derive(Clone, Copy, Debug, Args)]
-pub struct Most {
+pub struct ResultLimit {
     /// How many at most
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = value_parser!(u16).range(1..=500))]
     pub max: u16,

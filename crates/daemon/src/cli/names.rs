@@ -8,13 +8,13 @@ use domain::schedule::{Reminder, Routine, WebhookSpec};
 use domain::settings::Setting;
 use jiff::tz::TimeZone;
 use journal::disk::RealDisk;
-use journal::files::items::{Item, Items};
+use journal::files::items::{Item, ItemDirectory};
 
 use super::{Cli, Place};
 use crate::commands::jobs::{Job, rows};
 
 /// Returns the command line with candidates for the ids of routines, reminders and webhooks.
-pub fn completing() -> Command {
+pub fn command_with_candidates() -> Command {
     let offering = |names: fn() -> Vec<CompletionCandidate>| {
         let arg =
             move |arg: Arg| if arg.get_id() == "id" { arg.add(ArgValueCandidates::new(names)) } else { arg };
@@ -31,11 +31,11 @@ pub fn jobs() -> Vec<CompletionCandidate> {
 }
 
 fn reminders() -> Vec<CompletionCandidate> {
-    of::<Reminder>()
+    job_candidates::<Reminder>()
 }
 
 fn routines() -> Vec<CompletionCandidate> {
-    of::<Routine>()
+    job_candidates::<Routine>()
 }
 
 fn webhooks() -> Vec<CompletionCandidate> {
@@ -44,19 +44,19 @@ fn webhooks() -> Vec<CompletionCandidate> {
     hooks.iter().map(|hook| CompletionCandidate::new(hook.item.id.as_str())).collect()
 }
 
-fn items<K: Item>() -> Option<Items<K>> {
+fn items<K: Item>() -> Option<ItemDirectory<K>> {
     let root = (Place { data_dir: None }).environment().data_dir().ok()?;
-    Some(Items::new(Arc::new(RealDisk), &root, TimeZone::UTC))
+    Some(ItemDirectory::new(Arc::new(RealDisk), &root, TimeZone::UTC))
 }
 
-fn of<K: Job>() -> Vec<CompletionCandidate> {
+fn job_candidates<K: Job>() -> Vec<CompletionCandidate> {
     let rows = items::<K>().and_then(|items| rows(&items).ok()).unwrap_or_default();
     let named = rows.iter().map(|row| CompletionCandidate::new(row.name()).help(Some(row.summary().into())));
     named.collect()
 }
 
 pub fn settings() -> Vec<CompletionCandidate> {
-    Setting::ALL.iter().map(|setting| CompletionCandidate::new(setting.shown())).collect()
+    Setting::ALL.iter().map(|setting| CompletionCandidate::new(setting.display_name())).collect()
 }
 
 /// Returns the short names of the common models.

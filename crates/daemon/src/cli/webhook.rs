@@ -18,19 +18,19 @@ pub enum WebhookAction {
         id: String,
     },
     /// A new one
-    Add(Box<NewWebhook>),
+    Add(Box<NewWebhookArgs>),
     /// Take one away; the history keeps its file
     Remove {
         /// Its id
         id: String,
     },
     /// What a call would lead to: what is wrong with it, or what the run would be told
-    Test(TestWebhook),
+    Test(TestWebhookArgs),
 }
 
 /// A new webhook.
 #[derive(Debug, Args)]
-pub struct NewWebhook {
+pub struct NewWebhookArgs {
     /// Its id, which is the last part of its address
     pub id: String,
     /// What a call brings: NAME, NAME=text:80, NAME=number, NAME=integer, NAME=yes-no, NAME=one|other; NAME? may be missing
@@ -64,7 +64,7 @@ pub struct NewWebhook {
 
 /// A call to try.
 #[derive(Debug, Args)]
-pub struct TestWebhook {
+pub struct TestWebhookArgs {
     /// Its id
     pub id: String,
     /// What the call brings, as JSON; `-` reads it from stdin

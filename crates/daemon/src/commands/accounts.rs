@@ -3,19 +3,19 @@
 //! Every command returns a [`CommandOutput`]; only [`run`] prints, so the model's tools can use the
 //! commands too.
 
+pub mod backends;
 mod cal;
-pub mod connecting;
+mod file_store;
 mod google;
-pub mod keepers;
+pub mod google_sign_in;
 mod mail;
-mod shelf;
 mod tasks;
 mod times;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use accounts::Trouble;
+use accounts::AccountError;
 use accounts::calendar::Calendar;
 use accounts::google::Service;
 use accounts::mail::Mailbox;
@@ -25,131 +25,143 @@ use engine::ports::Clock;
 use journal::disk::Disk;
 use serde_json::Value;
 
-use self::connecting::Readiness;
-use super::answer;
-use crate::cli::{Account, CalAction, GoogleAction, Output, TaskAction};
+use self::google_sign_in::Readiness;
+use super::print_result;
+use crate::cli::{AccountCommand, CalAction, GoogleAction, Output, TaskAction};
 use crate::clock::SystemClock;
-use crate::exit::Failed;
+use crate::exit::CommandError;
 use crate::settings::Settings;
 
 /// The result of a command.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct CommandOutput {
     /// For the user and the model.
     pub text: String,
     /// For `--json`.
     pub value: Value,
     /// Notes printed to stderr, one sentence for each entry that was left out.
-    pub aside: Vec<String>,
+    pub notes: Vec<String>,
 }
 
-impl Told {
+impl CommandOutput {
     fn new(text: String, value: Value) -> Self {
-        Self { text, value, aside: Vec::new() }
+        Self { text, value, notes: Vec::new() }
     }
 }
 
 /// Runs the command and prints its result.
 pub async fn run(
-    wanted: Account,
+    command: AccountCommand,
     settings: &Settings,
     disk: Arc<dyn Disk>,
     output: &Output,
-) -> Result<ExitCode, Failed> {
-    let told = match wanted {
+) -> Result<ExitCode, CommandError> {
+    let told = match command {
         // A failure of a remote service is not a usage error.
-        Account::Mail { .. } | Account::Google { .. } => {
-            let told = attended(wanted, settings, disk).await;
-            told.map_err(|trouble| Failed::NotDone(trouble.to_string()))?
+        AccountCommand::Mail { .. } | AccountCommand::Google { .. } => {
+            let told = execute_attended(command, settings, disk).await;
+            told.map_err(|trouble| CommandError::Failed(trouble.to_string()))?
         }
-        Account::Tasks { .. } | Account::Cal { .. } => {
-            attended(wanted, settings, disk).await.map_err(failed)?
+        AccountCommand::Tasks { .. } | AccountCommand::Cal { .. } => {
+            execute_attended(command, settings, disk).await.map_err(to_command_error)?
         }
     };
-    answer(output, &told.value, &told.text);
-    for aside in &told.aside {
+    print_result(output, &told.value, &told.text);
+    for aside in &told.notes {
         output.voice.note(aside);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Like [`execute`], but asks the user at the terminal to connect an account that is not connected.
-async fn attended(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> Result<Told, Trouble> {
+async fn execute_attended(
+    command: AccountCommand,
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+) -> Result<CommandOutput, AccountError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
-    if let Account::Google { action: GoogleAction::Connect { services } } = &wanted {
+    if let AccountCommand::Google { action: GoogleAction::Connect { services } } = &command {
         let account = crate::google::account(settings, Arc::clone(&disk), &clock)?;
         let named: Vec<Service> = services.iter().copied().map(Service::from).collect();
-        let usual = &settings.places.accounts.at_google;
-        if connecting::ready(&account, &connecting::requested(&account, &named, usual)?).await?
+        let usual = &settings.integrations.accounts.google_services;
+        if google_sign_in::ensure_granted(
+            &account,
+            &google_sign_in::services_to_request(&account, &named, usual)?,
+        )
+        .await?
             == Readiness::JustConnected
         {
-            return google::told(&account, &account.description()?);
+            return google::with_connection(&account, &account.description()?);
         }
-    } else if let Some(service) = keepers::google_service(&wanted, settings) {
+    } else if let Some(service) = backends::google_service(&command, settings) {
         let account = crate::google::account(settings, Arc::clone(&disk), &clock)?;
-        keepers::ready(&account, service).await?;
+        backends::ensure_granted(&account, service).await?;
     }
-    tell(wanted, settings, disk).await
+    execute(command, settings, disk).await
 }
 
 /// Runs the command and returns its result. Never asks to connect an account.
-pub async fn tell(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> Result<Told, Trouble> {
+pub async fn execute(
+    command: AccountCommand,
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+) -> Result<CommandOutput, AccountError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
-    match wanted {
-        Account::Tasks { action } => {
+    match command {
+        AccountCommand::Tasks { action } => {
             let habits = journal::settings(&settings.paths, Arc::clone(&disk)).0.habits();
-            let list = keepers::tasks(settings, disk, &clock)?;
-            let desk = TaskDesk { list: list.as_ref(), clock: clock.as_ref(), habits };
-            desk.tell(action.unwrap_or(TaskAction::List { all: false })).await
+            let list = backends::tasks(settings, disk, &clock)?;
+            let desk = TaskCommands { list: list.as_ref(), clock: clock.as_ref(), habits };
+            desk.run(action.unwrap_or(TaskAction::List { all: false })).await
         }
-        Account::Cal { action } => {
+        AccountCommand::Cal { action } => {
             let habits = journal::settings(&settings.paths, Arc::clone(&disk)).0.habits();
-            let calendar = keepers::calendar(settings, disk, &clock)?;
-            let desk = CalDesk { calendar: calendar.as_ref(), clock: clock.as_ref(), habits };
-            desk.tell(action.unwrap_or(CalAction::Today)).await
+            let calendar = backends::calendar(settings, disk, &clock)?;
+            let desk = CalendarCommands { calendar: calendar.as_ref(), clock: clock.as_ref(), habits };
+            desk.run(action.unwrap_or(CalAction::Today)).await
         }
-        Account::Mail { action } => {
-            let mailbox = keepers::mailbox(settings, disk, &clock)?;
-            MailDesk { mailbox: mailbox.as_ref(), clock: clock.as_ref() }.tell(action).await
+        AccountCommand::Mail { action } => {
+            let mailbox = backends::mailbox(settings, disk, &clock)?;
+            MailCommands { mailbox: mailbox.as_ref(), clock: clock.as_ref() }.run(action).await
         }
-        Account::Google { action } => {
-            google::tell(action, &crate::google::account(settings, disk, &clock)?).await
+        AccountCommand::Google { action } => {
+            google::run(action, &crate::google::account(settings, disk, &clock)?).await
         }
     }
 }
 
 /// The `tasks` commands.
-struct TaskDesk<'a> {
+struct TaskCommands<'a> {
     list: &'a dyn TaskList,
     clock: &'a dyn Clock,
     habits: Habits,
 }
 
 /// The `cal` commands.
-struct CalDesk<'a> {
+struct CalendarCommands<'a> {
     calendar: &'a dyn Calendar,
     clock: &'a dyn Clock,
     habits: Habits,
 }
 
 /// The `mail` commands.
-struct MailDesk<'a> {
+struct MailCommands<'a> {
     mailbox: &'a dyn Mailbox,
     clock: &'a dyn Clock,
 }
 
-fn failed(trouble: Trouble) -> Failed {
+fn to_command_error(trouble: AccountError) -> CommandError {
     match trouble {
-        Trouble::Wrong(what) => Failed::Usage(what),
-        Trouble::Missing(what)
-        | Trouble::Unconnected(what)
-        | Trouble::Away(what)
-        | Trouble::Garbled(what) => Failed::NotDone(what),
+        AccountError::InvalidRequest(what) => CommandError::Usage(what),
+        AccountError::NotFound(what)
+        | AccountError::NotConnected(what)
+        | AccountError::Unavailable(what)
+        | AccountError::Unreadable(what) => CommandError::Failed(what),
     }
 }
 
 /// Returns `text` with all whitespace collapsed to single spaces.
-fn on_one_line(text: &str) -> String {
+fn single_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

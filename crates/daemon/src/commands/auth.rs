@@ -2,9 +2,9 @@
 
 use std::process::{Command, ExitCode};
 
-use crate::exit::Failed;
+use crate::exit::CommandError;
+use crate::printer::print;
 use crate::settings::Environment;
-use crate::voice::print;
 
 const USAGE: &str = "\
 usage: ollim-bot auth login|status|logout
@@ -12,21 +12,21 @@ usage: ollim-bot auth login|status|logout
 Signs the claude program in and out; what follows is passed on to it. Only OLLIM_MODEL=claude needs it.";
 
 /// Passes `words` to the program and returns its exit code.
-pub fn run(words: &[String], environment: &Environment) -> Result<ExitCode, Failed> {
+pub fn run(words: &[String], environment: &Environment) -> Result<ExitCode, CommandError> {
     match words.first().map(String::as_str) {
         None | Some("help" | "--help" | "-h") => {
             print(USAGE);
             Ok(ExitCode::SUCCESS)
         }
-        Some("login" | "status" | "logout") => pass_on(words, environment),
-        Some(other) => Err(Failed::Usage(format!("auth has no `{other}`.\n{USAGE}"))),
+        Some("login" | "status" | "logout") => run_program(words, environment),
+        Some(other) => Err(CommandError::Usage(format!("auth has no `{other}`.\n{USAGE}"))),
     }
 }
 
-fn pass_on(words: &[String], environment: &Environment) -> Result<ExitCode, Failed> {
+fn run_program(words: &[String], environment: &Environment) -> Result<ExitCode, CommandError> {
     let program = environment.get("OLLIM_CLAUDE").unwrap_or("claude");
     let ended = Command::new(program).arg("auth").args(words).status().map_err(|error| {
-        Failed::NotDone(format!(
+        CommandError::Failed(format!(
             "`{program}` cannot be run: {error}. install it (npm install -g @anthropic-ai/claude-code), or set OLLIM_CLAUDE to its path."
         ))
     })?;

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use domain::cost::{Forecast, LOOKS_BACK, Report, Total, short};
+use domain::cost::{CostReport, Forecast, LOOKBACK_DAYS, Total, short_count};
 use domain::schedule::{Reminder, Routine};
 use engine::ports::Clock;
 use journal::disk::Disk;
-use journal::files::items::Items;
-use surfaces::web::cost::CostWire;
+use journal::files::items::ItemDirectory;
+use surfaces::web::cost::CostDto;
 
 use super::jobs::{Job, rows as job_files};
-use super::{answer, in_the_shell};
+use super::{print_result, with_shell_commands};
 use crate::cli::{CostBy, Output};
 use crate::clock::SystemClock;
-use crate::exit::Failed;
-use crate::planned::planned;
+use crate::exit::CommandError;
 use crate::settings::Settings;
+use crate::upcoming_runs::upcoming_runs;
 
 /// Shows the totals, the list and the forecast.
 pub fn show(
@@ -26,62 +26,70 @@ pub fn show(
     days: u16,
     by: CostBy,
     output: &Output,
-) -> Result<ExitCode, Failed> {
-    let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
-    let mut report = read(settings, &disk, days)?;
-    report.forecast = foreseen(settings, &disk)?;
-    let value = serde_json::to_value(CostWire::from(&report)).map_err(|error| failed(&error))?;
-    let names = [names::<Routine>(settings, &disk), names::<Reminder>(settings, &disk)];
-    let text = tell(&report, by, &names.into_iter().flatten().collect());
-    answer(output, &value, &in_the_shell(&text));
+) -> Result<ExitCode, CommandError> {
+    let failed = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
+    let mut report = read_report(settings, &disk, days)?;
+    report.forecast = compute_forecast(settings, &disk)?;
+    let value = serde_json::to_value(CostDto::from(&report)).map_err(|error| failed(&error))?;
+    let names = [job_names::<Routine>(settings, &disk), job_names::<Reminder>(settings, &disk)];
+    let text = to_text(&report, by, &names.into_iter().flatten().collect());
+    print_result(output, &value, &with_shell_commands(&text));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Shows only the forecast.
-pub fn foresee(settings: &Settings, disk: Arc<dyn Disk>, output: &Output) -> Result<ExitCode, Failed> {
-    let mut report = read(settings, &disk, LOOKS_BACK)?;
-    report.forecast = foreseen(settings, &disk)?;
+pub fn show_forecast(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    output: &Output,
+) -> Result<ExitCode, CommandError> {
+    let mut report = read_report(settings, &disk, LOOKBACK_DAYS)?;
+    report.forecast = compute_forecast(settings, &disk)?;
     let text = report.forecast.map_or_else(
         || "a forecast needs a whole day on which a model was called. ask again tomorrow.".to_owned(),
-        |seen| seen.tell(),
+        |seen| seen.summary(),
     );
-    let value =
-        serde_json::to_value(CostWire::from(&report)).map_err(|error| Failed::NotDone(error.to_string()))?;
-    answer(output, &value["forecast"], &text);
+    let value = serde_json::to_value(CostDto::from(&report))
+        .map_err(|error| CommandError::Failed(error.to_string()))?;
+    print_result(output, &value["forecast"], &text);
     Ok(ExitCode::SUCCESS)
 }
 
-fn foreseen(settings: &Settings, disk: &Arc<dyn Disk>) -> Result<Option<Forecast>, Failed> {
+fn compute_forecast(settings: &Settings, disk: &Arc<dyn Disk>) -> Result<Option<Forecast>, CommandError> {
     let now = SystemClock::new(settings.zone.value.clone()).now();
-    Ok(read(settings, disk, LOOKS_BACK)?.foresee(&planned(settings.paths.root(), disk, &now)))
+    Ok(read_report(settings, disk, LOOKBACK_DAYS)?.compute_forecast(&upcoming_runs(
+        settings.paths.root(),
+        disk,
+        &now,
+    )))
 }
 
 /// Reads the cost report, with lists of the last `days`.
-pub fn read(settings: &Settings, disk: &Arc<dyn Disk>, days: u16) -> Result<Report, Failed> {
-    let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
+pub fn read_report(settings: &Settings, disk: &Arc<dyn Disk>, days: u16) -> Result<CostReport, CommandError> {
+    let failed = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
     let now = SystemClock::new(settings.zone.value.clone()).now();
     let (set, _) = journal::settings(&settings.paths, Arc::clone(disk));
-    let limit = set.daily_limit.over(settings.spend.purse.limit);
-    match journal::peek(&settings.paths).map_err(|error| failed(&error))? {
-        Some(database) => database.report(&now, days, limit).map_err(|error| failed(&error)),
-        None => Ok(Report::new(&now, days, limit)),
+    let limit = set.daily_limit.resolve(settings.spend.budget.limit);
+    match journal::open_read_only(&settings.paths).map_err(|error| failed(&error))? {
+        Some(database) => database.spending_report(&now, days, limit).map_err(|error| failed(&error)),
+        None => Ok(CostReport::new(&now, days, limit)),
     }
 }
 
 /// Returns the names of all jobs of one kind by cost account.
-fn names<K: Job>(settings: &Settings, disk: &Arc<dyn Disk>) -> BTreeMap<String, String> {
+fn job_names<K: Job>(settings: &Settings, disk: &Arc<dyn Disk>) -> BTreeMap<String, String> {
     let zone = settings.zone.value.clone();
-    let items = Items::<K>::new(Arc::clone(disk), settings.paths.root(), zone);
+    let items = ItemDirectory::<K>::new(Arc::clone(disk), settings.paths.root(), zone);
     let rows = job_files(&items).unwrap_or_default().into_iter();
     let named = rows.filter_map(|row| {
-        let name = row.job.as_ref().ok()?.name();
-        Some((format!("{}:{}", K::WORD, row.id?), format!("{} · {name}", K::WORD)))
+        let name = row.job.as_ref().ok()?.display_name();
+        Some((format!("{}:{}", K::NAME, row.id?), format!("{} · {name}", K::NAME)))
     });
     named.collect()
 }
 
 /// Returns the display name of a cost account.
-fn whose(account: &str, names: &BTreeMap<String, String>) -> String {
+fn account_name(account: &str, names: &BTreeMap<String, String>) -> String {
     let words = match account {
         "main" => "the conversation",
         "fork" => "side conversations",
@@ -93,21 +101,21 @@ fn whose(account: &str, names: &BTreeMap<String, String>) -> String {
     words.to_owned()
 }
 
-fn tell(report: &Report, by: CostBy, names: &BTreeMap<String, String>) -> String {
+fn to_text(report: &CostReport, by: CostBy, names: &BTreeMap<String, String>) -> String {
     let span = if report.days == 1 { "today".to_owned() } else { format!("the last {} days", report.days) };
-    if report.month.calls == 0 && report.lists.days.is_empty() {
-        let limit = report.allowance();
+    if report.month.calls == 0 && report.breakdown.days.is_empty() {
+        let limit = report.limit_line();
         return format!("no model was called in {span}, so nothing was spent.\n{limit}");
     }
     let totals = [("today", report.today), ("7 days", report.week), ("30 days", report.month)];
     let totals = totals.map(|(name, total)| (name.to_owned(), total));
     let list: Vec<(String, Total)> = match by {
-        CostBy::Source => rows(report.lists.sources.iter())
+        CostBy::Source => rows(report.breakdown.sources.iter())
             .into_iter()
-            .map(|(name, total)| (whose(&name, names), total))
+            .map(|(name, total)| (account_name(&name, names), total))
             .collect(),
-        CostBy::Model => rows(report.lists.models.iter()),
-        CostBy::Day => rows(report.lists.days.iter()),
+        CostBy::Model => rows(report.breakdown.models.iter()),
+        CostBy::Day => rows(report.breakdown.days.iter()),
     };
     let word = match by {
         CostBy::Source => "source",
@@ -120,10 +128,10 @@ fn tell(report: &Report, by: CostBy, names: &BTreeMap<String, String>) -> String
         "{}\n{span}, by {word}:\n{}\n{}{}{}{}",
         lines(&totals),
         lines(&list),
-        report.allowance(),
-        report.standing().map(|standing| format!("\n{standing}")).unwrap_or_default(),
+        report.limit_line(),
+        report.limit_notice().map(|standing| format!("\n{standing}")).unwrap_or_default(),
         unpriced(report),
-        report.forecast.map(|seen| format!("\n{}", seen.tell())).unwrap_or_default()
+        report.forecast.map(|seen| format!("\n{}", seen.summary())).unwrap_or_default()
     )
 }
 
@@ -138,14 +146,14 @@ fn line((name, total): &(String, Total), width: usize) -> String {
         (calls, unpriced) if calls > 0 && calls == unpriced => "no price".to_owned(),
         _ => total.cost.to_string(),
     };
-    let tokens = short(total.usage.held());
+    let tokens = short_count(total.usage.total());
     let line =
         format!("  {name:<width$}  {money:>9}  {:>6} {calls}  {tokens:>7} tokens  {cached}", total.calls);
     line.trim_end().to_owned() + "\n"
 }
 
-fn unpriced(report: &Report) -> String {
-    let unpriced = report.lists.models.iter().filter(|(_, total)| total.unpriced > 0);
+fn unpriced(report: &CostReport) -> String {
+    let unpriced = report.breakdown.models.iter().filter(|(_, total)| total.unpriced > 0);
     let names: Vec<&str> = unpriced.map(|(name, _)| name.as_str()).collect();
     if names.is_empty() {
         String::new()
@@ -160,57 +168,57 @@ fn unpriced(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use domain::conversation::{Branch, Usage};
-    use domain::cost::{Account, Attended, Call, Limit, Micros, Source, Spent};
+    use domain::cost::{Account, Attendance, BudgetLimit, CostSource, LedgerEntry, Micros, ModelCall};
     use domain::turn::TurnId;
     use expect_test::expect;
     use jiff::Zoned;
 
     use super::*;
 
-    fn report(limit: Limit) -> Report {
+    fn report(limit: BudgetLimit) -> CostReport {
         let now: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
-        Report::new(&now, 30, limit)
+        CostReport::new(&now, 30, limit)
     }
 
-    fn spent(model: &str, source: Source, cost: Option<u64>) -> Spent {
+    fn spent(model: &str, source: CostSource, cost: Option<u64>) -> LedgerEntry {
         let attended = match source {
-            Source::Main | Source::Fork | Source::Compaction => Attended::Waited,
-            Source::Routine(_)
-            | Source::Reminder(_)
-            | Source::Webhook(_)
-            | Source::Agent(_)
-            | Source::Reader
-            | Source::Search => Attended::Unattended,
+            CostSource::Main | CostSource::Fork | CostSource::Compaction => Attendance::Attended,
+            CostSource::Routine(_)
+            | CostSource::Reminder(_)
+            | CostSource::Webhook(_)
+            | CostSource::Agent(_)
+            | CostSource::Reader
+            | CostSource::Search => Attendance::Unattended,
         };
         let usage =
             Usage { input: 1_200, cache_read: 98_000, cache_write: 800, cache_write_1h: 0, output: 450 };
         let account = Account { source, attended };
-        let call = Call { model: model.to_owned(), usage };
+        let call = ModelCall { model: model.to_owned(), usage };
         let at = jiff::Timestamp::UNIX_EPOCH;
-        Spent { at, branch: Branch::Main, turn: TurnId(1), account, call, cost: cost.map(Micros) }
+        LedgerEntry { at, branch: Branch::Main, turn: TurnId(1), account, call, cost: cost.map(Micros) }
     }
 
-    fn told(report: &Report, by: CostBy) -> String {
+    fn text(report: &CostReport, by: CostBy) -> String {
         let names = BTreeMap::from([("routine:mail".to_owned(), "routine · read the mail".to_owned())]);
-        tell(report, by, &names)
+        to_text(report, by, &names)
     }
 
     #[test]
-    fn what_is_used_up_is_told_with_what_lets_it_go_on() {
-        let mut report = report(Limit { money: Some(Micros(10_000)), tokens: None });
-        report.add(&spent("m", Source::Reader, Some(40_000)), report.date);
+    fn used_up_limit_is_shown_with_its_consequence() {
+        let mut report = report(BudgetLimit { money: Some(Micros(10_000)), tokens: None });
+        report.add(&spent("m", CostSource::Reader, Some(40_000)), report.date);
         report.unattended.cost = Micros(40_000);
-        let told = told(&report, CostBy::Source);
+        let told = text(&report, CostBy::Source);
         assert!(told.contains("  reading words from outside "), "{told}");
         assert!(told.contains("$0.04 of $0.01.\ntoday's $0.01 is used up. routines are left out"), "{told}");
     }
 
     #[test]
-    fn spending_reads_as_a_table_that_says_what_it_does_not_know() {
-        let limit = Limit { money: Some(Micros(5_000_000)), tokens: Some(5_000_000) };
+    fn table_reports_models_without_a_price() {
+        let limit = BudgetLimit { money: Some(Micros(5_000_000)), tokens: Some(5_000_000) };
         let mut report = report(limit);
-        let mail = || Source::Routine("mail".to_owned());
-        report.add(&spent("anthropic:claude-opus-5-5", Source::Main, Some(1_234_000)), report.date);
+        let mail = || CostSource::Routine("mail".to_owned());
+        report.add(&spent("anthropic:claude-opus-5-5", CostSource::Main, Some(1_234_000)), report.date);
         report.add(&spent("openai:qwen3", mail(), None), report.date);
         let earlier = "2026-11-10".parse().unwrap();
         report.add(&spent("anthropic:claude-opus-5-5", mail(), Some(20_000)), earlier);
@@ -225,15 +233,15 @@ mod tests {
 
             work nobody waits for, today: $0.00 of $5.00, 2.5k of 5.0M tokens.
             the price of openai:qwen3 is not known: those calls are counted in tokens alone. prices.toml in the data directory sets it."#]]
-        .assert_eq(&told(&report, CostBy::Source));
-        assert!(told(&report, CostBy::Model).contains("  openai:qwen3                no price       1 call"));
-        assert!(told(&report, CostBy::Day).contains("by day:\n  2026-11-10      $0.02"));
+        .assert_eq(&text(&report, CostBy::Source));
+        assert!(text(&report, CostBy::Model).contains("  openai:qwen3                no price       1 call"));
+        assert!(text(&report, CostBy::Day).contains("by day:\n  2026-11-10      $0.02"));
     }
 
     #[test]
-    fn nothing_spent_is_a_sentence() {
+    fn empty_report_is_one_sentence() {
         assert_eq!(
-            told(&report(Limit::default()), CostBy::Source),
+            text(&report(BudgetLimit::default()), CostBy::Source),
             "no model was called in the last 30 days, so nothing was spent.\n\
              work nobody waits for has no daily limit (`/config daily_limit` sets one)."
         );

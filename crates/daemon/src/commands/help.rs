@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use serde_json::json;
 
-use super::answer;
+use super::print_result;
 use crate::cli::{Cli, Output};
-use crate::exit::Failed;
+use crate::exit::CommandError;
 
 /// A page of the documentation.
 struct Topic {
@@ -38,20 +38,20 @@ const TOPICS: [Topic; 16] = [
 ];
 
 /// The most search results that are shown.
-const PLACES: usize = 8;
+const MAX_HITS: usize = 8;
 
 /// Shows help for `words`. A topic takes precedence over a command of the same name, whose usage is
 /// appended.
-pub fn show(words: &[String], output: &Output) -> Result<ExitCode, Failed> {
+pub fn show(words: &[String], output: &Output) -> Result<ExitCode, CommandError> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let text = match words.as_slice() {
-        [] => format!("{}\n\n{}", commands(&[]).unwrap_or_default(), topics()),
-        ["search"] => return Err(Failed::Usage("search for what? write words after it.".to_owned())),
+        [] => format!("{}\n\n{}", command_help(&[]).unwrap_or_default(), topics()),
+        ["search"] => return Err(CommandError::Usage("search for what? write words after it.".to_owned())),
         ["search", looked_for @ ..] => search(&looked_for.join(" "))?,
-        [name] if topic(name).is_some() => both(name),
-        words => commands(words).ok_or_else(|| unknown(&words.join(" ")))?,
+        [name] if topic(name).is_some() => topic_with_command(name),
+        words => command_help(words).ok_or_else(|| unknown_topic(&words.join(" ")))?,
     };
-    answer(output, &json!({ "text": text }), &text);
+    print_result(output, &json!({ "text": text }), &text);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -60,16 +60,16 @@ fn topic(name: &str) -> Option<&'static Topic> {
 }
 
 /// Returns a topic, followed by the usage of the command of the same name, if there is one.
-fn both(name: &str) -> String {
+fn topic_with_command(name: &str) -> String {
     let text = topic(name).map_or("", |topic| topic.text.trim_end());
-    match commands(&[name]) {
+    match command_help(&[name]) {
         Some(help) => format!("{text}\n\n{help}"),
         None => text.to_owned(),
     }
 }
 
 /// Returns the usage of a command, or of the program.
-fn commands(words: &[&str]) -> Option<String> {
+fn command_help(words: &[&str]) -> Option<String> {
     let mut command = Cli::command();
     command.build();
     let mut found = &mut command;
@@ -85,11 +85,11 @@ fn topics() -> String {
 }
 
 /// Returns the sections that contain all words, the one with the most matches first.
-fn search(words: &str) -> Result<String, Failed> {
+fn search(words: &str) -> Result<String, CommandError> {
     let wanted: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
     let mut found: Vec<(usize, String)> = Vec::new();
     for topic in &TOPICS {
-        for part in parts(topic.text) {
+        for part in sections(topic.text) {
             let lower = part.to_lowercase();
             if wanted.iter().all(|word| lower.contains(word.as_str())) {
                 let count = wanted.iter().map(|word| lower.matches(word.as_str()).count()).sum();
@@ -98,18 +98,18 @@ fn search(words: &str) -> Result<String, Failed> {
         }
     }
     if found.is_empty() {
-        return Err(Failed::NotDone(format!(
+        return Err(CommandError::Failed(format!(
             "nothing in the documentation has `{words}` in it. {}",
             topics()
         )));
     }
     found.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    let parts: Vec<String> = found.into_iter().take(PLACES).map(|(_, part)| part).collect();
+    let parts: Vec<String> = found.into_iter().take(MAX_HITS).map(|(_, part)| part).collect();
     Ok(parts.join("\n\n"))
 }
 
 /// Splits a page into sections, each from its heading to the next.
-fn parts(page: &str) -> Vec<String> {
+fn sections(page: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for line in page.lines() {
         match parts.last_mut() {
@@ -120,54 +120,54 @@ fn parts(page: &str) -> Vec<String> {
     parts.iter().map(|part| part.trim_end().to_owned()).collect()
 }
 
-fn unknown(words: &str) -> Failed {
+fn unknown_topic(words: &str) -> CommandError {
     let search = "`ollim-bot help search WORDS` looks for words.";
-    Failed::Usage(format!("there is no command and no topic called `{words}`. {search}\n{}", topics()))
+    CommandError::Usage(format!("there is no command and no topic called `{words}`. {search}\n{}", topics()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(line: &str) -> Result<String, Failed> {
-        let output = Output { voice: crate::voice::Voice::listener(), ..Output::default() };
+    fn help_text(line: &str) -> Result<String, CommandError> {
+        let output = Output { voice: crate::printer::Printer::capture(), ..Output::default() };
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        show(&words, &output).map(|_| output.voice.heard().text)
+        show(&words, &output).map(|_| output.voice.captured().text)
     }
 
     /// SA-10: A topic is shown in full, and a search shows the matching sections.
     #[test]
-    fn the_documentation_is_told_by_topic_and_by_words() {
-        assert!(told("cost").unwrap().starts_with("# Cost\n"));
-        assert!(told("forks").unwrap().contains("`/save` makes the side conversation the main one."));
-        let found = told("search ping budget").unwrap();
+    fn documentation_is_shown_by_topic_and_searched() {
+        assert!(help_text("cost").unwrap().starts_with("# Cost\n"));
+        assert!(help_text("forks").unwrap().contains("`/save` makes the side conversation the main one."));
+        let found = help_text("search ping budget").unwrap();
         assert!(found.starts_with("[updates]\n# Pings\n"), "{found}");
         assert!(!found.contains("# Updates"), "only the part that has the words");
-        let nothing = told("search zeppelin").unwrap_err().to_string();
+        let nothing = help_text("search zeppelin").unwrap_err().to_string();
         assert!(nothing.contains("`zeppelin`") && nothing.contains("first-steps, reminders"), "{nothing}");
     }
 
     #[test]
-    fn commands_are_told_as_before() {
-        let all = told("").unwrap();
+    fn command_usage_is_shown() {
+        let all = help_text("").unwrap();
         assert!(all.starts_with("examples:\n  ollim-bot  ") && all.contains("topics ("), "{all}");
-        assert!(told("routine add").unwrap().contains("--cron"));
-        let history = told("history").unwrap();
+        assert!(help_text("routine add").unwrap().contains("--cron"));
+        let history = help_text("history").unwrap();
         assert!(
             history.starts_with("# History") && history.contains("Usage: ollim-bot history"),
             "{history}"
         );
-        assert!(told("nonsense").unwrap_err().to_string().contains("no command and no topic"));
+        assert!(help_text("nonsense").unwrap_err().to_string().contains("no command and no topic"));
     }
 
     /// Every command that the documentation mentions exists.
     #[test]
-    fn the_documentation_names_only_commands_that_exist() {
+    fn documentation_mentions_only_existing_commands() {
         for topic in &TOPICS {
             for written in topic.text.split('`').skip(1).step_by(2) {
                 let Some(line) = written.strip_prefix("ollim-bot ") else { continue };
                 let name = line.split_whitespace().next().unwrap_or_default();
-                let known = name.starts_with('-') || name == "help" || commands(&[name]).is_some();
+                let known = name.starts_with('-') || name == "help" || command_help(&[name]).is_some();
                 let soon = ["mail"].contains(&name);
                 assert!(known || soon, "{}: `{written}`", topic.name);
             }

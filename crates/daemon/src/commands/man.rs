@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::cli::{Cli, Output};
-use crate::exit::Failed;
+use crate::exit::CommandError;
 use serde_json::json;
 
 /// The most important environment variables.
@@ -30,20 +30,20 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 /// Prints the page of the program, or writes the pages of all commands into `out`.
-pub fn show(out: Option<&Path>, output: &Output) -> Result<ExitCode, Failed> {
+pub fn show(out: Option<&Path>, output: &Output) -> Result<ExitCode, CommandError> {
     let Some(dir) = out else {
-        output.voice.print(page(&Cli::command(), Whose::Program)?.trim_end());
+        output.voice.print(page(&Cli::command(), PageKind::Program)?.trim_end());
         return Ok(ExitCode::SUCCESS);
     };
     let unwritable = |error: std::io::Error| {
-        Failed::NotDone(format!("{}: {error}. name a directory that you can write to.", dir.display()))
+        CommandError::Failed(format!("{}: {error}. name a directory that you can write to.", dir.display()))
     };
     std::fs::create_dir_all(dir).map_err(unwritable)?;
     let mut cli = Cli::command();
     cli.build();
-    write(&cli, Whose::Program, dir).map_err(unwritable)?;
+    write(&cli, PageKind::Program, dir).map_err(unwritable)?;
     let pages = std::fs::read_dir(dir).map_err(unwritable)?.count();
-    super::answer(
+    super::print_result(
         output,
         &json!({ "ok": true, "dir": dir, "pages": pages }),
         &format!("{pages} pages are in {}.", dir.display()),
@@ -52,46 +52,46 @@ pub fn show(out: Option<&Path>, output: &Output) -> Result<ExitCode, Failed> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum PageKind {
     Program,
     Command,
 }
 
-fn write(command: &Command, whose: Whose, dir: &Path) -> std::io::Result<()> {
+fn write(command: &Command, whose: PageKind, dir: &Path) -> std::io::Result<()> {
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
-        write(inner, Whose::Command, dir)?;
+        write(inner, PageKind::Command, dir)?;
     }
     std::fs::write(dir.join(Man::new(command.clone()).get_filename()), page(command, whose)?)
 }
 
-fn page(command: &Command, whose: Whose) -> std::io::Result<String> {
+fn page(command: &Command, whose: PageKind) -> std::io::Result<String> {
     let mut page = Vec::new();
     Man::new(command.clone().after_help(None::<&str>)).render(&mut page)?;
     let mut page = String::from_utf8_lossy(&page).into_owned();
-    if whose == Whose::Program {
-        list(&mut page, "ENVIRONMENT", &ENVIRONMENT);
-        list(&mut page, "FILES", &FILES);
+    if whose == PageKind::Program {
+        definition_list(&mut page, "ENVIRONMENT", &ENVIRONMENT);
+        definition_list(&mut page, "FILES", &FILES);
     }
     let around = [command.get_before_help(), command.get_after_help()];
     for words in around.into_iter().flatten().map(ToString::to_string) {
         let (title, words) = match words.split_once(":\n") {
             Some(("example" | "examples", lines)) => ("EXAMPLES", lines),
-            _ if whose == Whose::Program => ("\"EXIT STATUS\"", words.as_str()),
+            _ if whose == PageKind::Program => ("\"EXIT STATUS\"", words.as_str()),
             _ => ("NOTES", words.as_str()),
         };
-        let _ = writeln!(page, ".SH {title}\n.nf\n{}\n.fi", verbatim(words));
+        let _ = writeln!(page, ".SH {title}\n.nf\n{}\n.fi", escape_roff(words));
     }
     Ok(page)
 }
 
-fn list(page: &mut String, title: &str, rows: &[(&str, &str)]) {
+fn definition_list(page: &mut String, title: &str, rows: &[(&str, &str)]) {
     let _ = writeln!(page, ".SH {title}");
     for (name, meaning) in rows {
-        let _ = writeln!(page, ".TP\n{}\n{}", verbatim(name), verbatim(meaning));
+        let _ = writeln!(page, ".TP\n{}\n{}", escape_roff(name), escape_roff(meaning));
     }
 }
 
 /// Escapes `text` for roff.
-fn verbatim(text: &str) -> String {
+fn escape_roff(text: &str) -> String {
     text.replace('\\', "\\e").replace('-', "\\-").replace('~', "\\(ti")
 }

@@ -3,27 +3,27 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use domain::tool::ServerKind;
+use domain::tool::ServerToolKind;
 use engine::ports::Clock;
 use journal::disk::Disk;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
-use tools::mcp::{Offer, Offered, Pasted, Pins, SignIn};
+use tools::mcp::{AcceptedOffers, PasteOutcome, ServerOffers, SignIn, ToolOffer};
 
-use super::answer;
+use super::print_result;
 use crate::cli::{Output, ServersAction};
 use crate::clock::SystemClock;
-use crate::exit::Failed;
-use crate::lenders::{OnDisk, name_of, named, servers, tokens};
+use crate::exit::CommandError;
+use crate::mcp_servers::{DiskPins, configured_servers, consent_name, servers, tokens};
+use crate::printer::note;
 use crate::settings::Settings;
-use crate::voice::note;
 
 pub async fn run(
     settings: &Settings,
     disk: Arc<dyn Disk>,
     action: &ServersAction,
     output: &Output,
-) -> Result<ExitCode, Failed> {
+) -> Result<ExitCode, CommandError> {
     match action {
         ServersAction::List => list(settings, &disk, output).await,
         ServersAction::Accept { name } => accept(settings, &disk, name, output).await,
@@ -31,35 +31,37 @@ pub async fn run(
         ServersAction::Logout { name } => {
             let removed = tokens(settings, disk).remove(name);
             removed.map_err(|error| {
-                Failed::NotDone(format!("Can't remove the sign-in of `{name}`: {error}."))
+                CommandError::Failed(format!("Can't remove the sign-in of `{name}`: {error}."))
             })?;
             let text = format!(
                 "Signed out of {name}. The server may keep its own record until you revoke it there."
             );
-            answer(output, &json!({ "ok": true, "server": name }), &text);
+            print_result(output, &json!({ "ok": true, "server": name }), &text);
             Ok(ExitCode::SUCCESS)
         }
         ServersAction::Remove { name } => {
             let removed = tokens(settings, Arc::clone(&disk)).remove(name);
             removed.map_err(|error| {
-                Failed::NotDone(format!("Can't remove the sign-in of `{name}`: {error}."))
+                CommandError::Failed(format!("Can't remove the sign-in of `{name}`: {error}."))
             })?;
-            journal::refuse(&settings.paths, &name_of(name)).map_err(Failed::NotDone)?;
+            journal::revoke(&settings.paths, &consent_name(name)).map_err(CommandError::Failed)?;
             let text = format!(
                 "The tools of {name} are no longer used. Its entry stays in mcp.json until you remove it."
             );
-            answer(output, &json!({ "ok": true, "server": name }), &text);
+            print_result(output, &json!({ "ok": true, "server": name }), &text);
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-async fn list(settings: &Settings, disk: &Arc<dyn Disk>, output: &Output) -> Result<ExitCode, Failed> {
-    let (named, wrong) = named(settings, &**disk);
-    let pins: Arc<dyn Pins> = Arc::new(OnDisk(settings.paths.clone()));
+async fn list(settings: &Settings, disk: &Arc<dyn Disk>, output: &Output) -> Result<ExitCode, CommandError> {
+    let (named, wrong) = configured_servers(settings, &**disk);
+    let pins: Arc<dyn AcceptedOffers> = Arc::new(DiskPins(settings.paths.clone()));
     let mut lines = Vec::new();
     let mut values = Vec::new();
-    for Offered { server, tools, complaints } in servers(named, settings, disk, &pins).offers().await {
+    for ServerOffers { server, tools, problems: complaints } in
+        servers(named, settings, disk, &pins).offers().await
+    {
         let mut told = Vec::new();
         match &tools {
             Ok(offers) => {
@@ -71,7 +73,7 @@ async fn list(settings: &Settings, disk: &Arc<dyn Disk>, output: &Output) -> Res
                         "not accepted"
                     };
                     lines.push(format!("  {:<32}  {standing:<14}  {}", offer.tool, first_line(offer)));
-                    lines.push(format!("  {:<32}  {}", "", what_it_does(offer)));
+                    lines.push(format!("  {:<32}  {}", "", kind_text(offer)));
                     told.push(value(offer, standing));
                 }
             }
@@ -84,7 +86,7 @@ async fn list(settings: &Settings, disk: &Arc<dyn Disk>, output: &Output) -> Res
     if lines.is_empty() {
         lines.push("No servers. `ollim-bot help mcp` explains how to add one to mcp.json.".to_owned());
     }
-    answer(output, &json!({ "servers": values, "invalid": wrong }), &lines.join("\n"));
+    print_result(output, &json!({ "servers": values, "invalid": wrong }), &lines.join("\n"));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -93,28 +95,28 @@ async fn accept(
     disk: &Arc<dyn Disk>,
     name: &str,
     output: &Output,
-) -> Result<ExitCode, Failed> {
-    let (mut named, _) = named(settings, &**disk);
+) -> Result<ExitCode, CommandError> {
+    let (mut named, _) = configured_servers(settings, &**disk);
     named.retain(|named| named.name == name);
-    let pins: Arc<dyn Pins> = Arc::new(OnDisk(settings.paths.clone()));
+    let pins: Arc<dyn AcceptedOffers> = Arc::new(DiskPins(settings.paths.clone()));
     let offered = servers(named, settings, disk, &pins).offers().await.pop();
     let offered = offered.ok_or_else(|| {
-        Failed::NotDone(format!(
+        CommandError::Failed(format!(
             "No server is called `{name}` in mcp.json. `ollim-bot help mcp` explains how to add one."
         ))
     })?;
-    let offers = offered.tools.map_err(Failed::NotDone)?;
+    let offers = offered.tools.map_err(CommandError::Failed)?;
     let now = SystemClock::new(settings.zone.value.clone()).now().timestamp();
     for offer in &offers {
-        let kept = journal::accept(&settings.paths, &name_of(name), &offer.fingerprint(), now);
-        kept.map_err(Failed::NotDone)?;
+        let kept = journal::accept(&settings.paths, &consent_name(name), &offer.fingerprint(), now);
+        kept.map_err(CommandError::Failed)?;
     }
     let lines = offers.iter().map(|offer| {
-        format!("  {:<32}  {}\n  {:<32}  {}", offer.tool, first_line(offer), "", what_it_does(offer))
+        format!("  {:<32}  {}\n  {:<32}  {}", offer.tool, first_line(offer), "", kind_text(offer))
     });
     let text = format!("Accepted {name} as it is now:\n{}", lines.collect::<Vec<_>>().join("\n"));
     let values: Vec<Value> = offers.iter().map(|offer| value(offer, "accepted")).collect();
-    answer(output, &json!({ "server": name, "tools": values }), &text);
+    print_result(output, &json!({ "server": name, "tools": values }), &text);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -124,18 +126,18 @@ async fn login(
     disk: Arc<dyn Disk>,
     name: &str,
     output: &Output,
-) -> Result<ExitCode, Failed> {
-    let (named, _) = named(settings, &*disk);
+) -> Result<ExitCode, CommandError> {
+    let (named, _) = configured_servers(settings, &*disk);
     let server = named.into_iter().find(|named| named.name == name).ok_or_else(|| {
-        Failed::NotDone(format!(
+        CommandError::Failed(format!(
             "No server is called `{name}` in mcp.json. `ollim-bot help mcp` explains how to add one."
         ))
     })?;
-    let sign_in = SignIn::begin(&server, tokens(settings, disk)).await.map_err(Failed::NotDone)?;
+    let sign_in = SignIn::begin(&server, tokens(settings, disk)).await.map_err(CommandError::Failed)?;
     note(&format!(
         "To sign in to {name}, open this in a browser within five minutes. {} will ask you:\n\n{}\n",
-        sign_in.host(),
-        sign_in.address()
+        sign_in.authorization_host(),
+        sign_in.authorization_url()
     ));
     note(
         "If the browser is on another machine, it ends at a page that does not load. Paste its address here.",
@@ -144,7 +146,7 @@ async fn login(
     let mut lines = BufReader::new(stdin()).lines();
     let pasting = async {
         while let Ok(Some(line)) = lines.next_line().await {
-            if paste.offer(&line) == Pasted::Taken {
+            if paste.offer(&line) == PasteOutcome::Accepted {
                 break;
             }
             if !line.trim().is_empty() {
@@ -154,30 +156,30 @@ async fn login(
         std::future::pending().await
     };
     let done = tokio::select! {
-        done = sign_in.wait() => done,
+        done = sign_in.finish() => done,
         never = pasting => never,
     };
-    done.map_err(Failed::NotDone)?;
+    done.map_err(CommandError::Failed)?;
     let text = format!("Signed in to {name}. `ollim-bot mcp-servers accept {name}` lets its tools be used.");
-    answer(output, &json!({ "ok": true, "server": name }), &text);
+    print_result(output, &json!({ "ok": true, "server": name }), &text);
     Ok(ExitCode::SUCCESS)
 }
 
-fn first_line(offer: &Offer) -> String {
+fn first_line(offer: &ToolOffer) -> String {
     offer.description.lines().next().unwrap_or_default().chars().take(100).collect()
 }
 
 /// Describes the known effect of the tool and whether its calls need approval.
-fn what_it_does(offer: &Offer) -> &'static str {
-    offer.kind.map_or("asks every time (no kind is known)", ServerKind::in_words)
+fn kind_text(offer: &ToolOffer) -> &'static str {
+    offer.kind.map_or("asks every time (no kind is known)", ServerToolKind::description)
 }
 
-fn value(offer: &Offer, standing: &str) -> Value {
+fn value(offer: &ToolOffer, standing: &str) -> Value {
     json!({
         "name": offer.name,
         "description": offer.description,
         "standing": standing,
-        "kind": offer.kind.map(ServerKind::as_str),
+        "kind": offer.kind.map(ServerToolKind::as_str),
         "fingerprint": offer.fingerprint(),
     })
 }

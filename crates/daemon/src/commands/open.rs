@@ -4,19 +4,19 @@ use std::process::ExitCode;
 
 use surfaces::client::Client;
 
-use super::answer;
+use super::print_result;
+use crate::app::SOCKET;
 use crate::cli::Output;
-use crate::exit::Failed;
-use crate::house::SOCKET;
+use crate::exit::CommandError;
+use crate::printer::note;
 use crate::settings::Settings;
-use crate::voice::note;
 
 /// Prints a link that pairs the browser which opens it.
-pub async fn open(settings: &Settings, output: &Output) -> Result<ExitCode, Failed> {
+pub async fn open(settings: &Settings, output: &Output) -> Result<ExitCode, CommandError> {
     let client = Client::new(&settings.paths.state(), SOCKET);
     let made = client.post("/api/pairings", &serde_json::json!({})).await?;
     let link = made["link"].as_str().unwrap_or_default();
-    answer(output, &made, link);
+    print_result(output, &made, link);
     if !output.json {
         note("open it within ten minutes; it works once.");
     }

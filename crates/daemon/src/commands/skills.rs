@@ -7,25 +7,25 @@ use domain::context::skills::commands;
 use domain::tool::pattern::{Folders, validate};
 use engine::ports::Clock;
 use journal::disk::Disk;
-use journal::files::skills::{Kept, Skills};
+use journal::files::skills::{SkillDirectory, StoredSkill};
 use journal::hash_of;
 use serde_json::{Value, json};
 
-use super::answer;
+use super::print_result;
 use crate::cli::{Output, SkillsAction};
 use crate::clock::SystemClock;
-use crate::exit::Failed;
+use crate::exit::CommandError;
 use crate::settings::Settings;
-use crate::skills::name_of;
+use crate::skills::consent_name;
 
 pub fn run(
     settings: &Settings,
     disk: Arc<dyn Disk>,
     action: &SkillsAction,
     output: &Output,
-) -> Result<ExitCode, Failed> {
-    let skills = Skills::new(disk, settings.paths.root());
-    let desk = Desk { settings, skills, output };
+) -> Result<ExitCode, CommandError> {
+    let skills = SkillDirectory::new(disk, settings.paths.root());
+    let desk = SkillCommands { settings, skills, output };
     match action {
         SkillsAction::List => desk.list(),
         SkillsAction::Show { name } => desk.show(name),
@@ -33,21 +33,21 @@ pub fn run(
     }
 }
 
-struct Desk<'a> {
+struct SkillCommands<'a> {
     settings: &'a Settings,
-    skills: Skills,
+    skills: SkillDirectory,
     output: &'a Output,
 }
 
-impl Desk<'_> {
-    fn list(&self) -> Result<ExitCode, Failed> {
-        let listing = self.skills.list().map_err(|trouble| Failed::NotDone(trouble.to_string()))?;
+impl SkillCommands<'_> {
+    fn list(&self) -> Result<ExitCode, CommandError> {
+        let listing = self.skills.list().map_err(|trouble| CommandError::Failed(trouble.to_string()))?;
         let mut lines = Vec::new();
         let mut values = Vec::new();
         for filed in &listing.items {
             let directory = filed.path.parent().and_then(|dir| dir.file_name()).unwrap_or_default();
             let Ok(Some(kept)) = self.skills.find(&directory.to_string_lossy()) else { continue };
-            let standing = self.standing(&kept)?;
+            let standing = self.acceptance(&kept)?;
             lines.push(format!("  {:<24}  {:<14}  {}", kept.directory, standing, kept.skill.description));
             lines.extend(self.notes(&kept).iter().map(|note| format!("      note: {note}")));
             values.push(self.value(&kept, standing));
@@ -64,50 +64,53 @@ impl Desk<'_> {
             );
         }
         let invalid: Vec<String> = listing.bad.iter().map(ToString::to_string).collect();
-        answer(self.output, &json!({ "skills": values, "invalid": invalid }), &lines.join("\n"));
+        print_result(self.output, &json!({ "skills": values, "invalid": invalid }), &lines.join("\n"));
         Ok(ExitCode::SUCCESS)
     }
 
-    fn show(&self, name: &str) -> Result<ExitCode, Failed> {
+    fn show(&self, name: &str) -> Result<ExitCode, CommandError> {
         let kept = self.find(name)?;
-        let standing = self.standing(&kept)?;
+        let standing = self.acceptance(&kept)?;
         let mut value = self.value(&kept, standing);
         value["text"] = kept.text.clone().into();
         let notes: String = self.notes(&kept).iter().map(|note| format!("\n  note: {note}")).collect();
-        let text = format!("{} ({standing})\n{}{notes}\n\n{}", kept.directory, runs(&kept), kept.text);
-        answer(self.output, &value, &text);
+        let text =
+            format!("{} ({standing})\n{}{notes}\n\n{}", kept.directory, commands_and_tools(&kept), kept.text);
+        print_result(self.output, &value, &text);
         Ok(ExitCode::SUCCESS)
     }
 
-    fn accept(&self, name: &str) -> Result<ExitCode, Failed> {
+    fn accept(&self, name: &str) -> Result<ExitCode, CommandError> {
         let kept = self.find(name)?;
         let now = SystemClock::new(self.settings.zone.value.clone()).now().timestamp();
         let accepted =
-            journal::accept(&self.settings.paths, &name_of(&kept.directory), &hash_of(&kept.text), now);
-        accepted.map_err(Failed::NotDone)?;
+            journal::accept(&self.settings.paths, &consent_name(&kept.directory), &hash_of(&kept.text), now);
+        accepted.map_err(CommandError::Failed)?;
         let text = format!(
             "accepted {}, as it is now.\n{}\nThe assistant sees it in its list of skills from its next start on.",
             kept.directory,
-            runs(&kept)
+            commands_and_tools(&kept)
         );
-        answer(self.output, &self.value(&kept, ACCEPTED), &text);
+        print_result(self.output, &self.value(&kept, ACCEPTED), &text);
         Ok(ExitCode::SUCCESS)
     }
 
-    fn find(&self, name: &str) -> Result<Kept, Failed> {
-        let found = self.skills.find(name).map_err(|bad| Failed::NotDone(bad.to_string()))?;
+    fn find(&self, name: &str) -> Result<StoredSkill, CommandError> {
+        let found = self.skills.find(name).map_err(|bad| CommandError::Failed(bad.to_string()))?;
         found.ok_or_else(|| {
-            Failed::NotDone(format!("there is no skill called `{name}`. `ollim-bot skills list` names them."))
+            CommandError::Failed(format!(
+                "there is no skill called `{name}`. `ollim-bot skills list` names them."
+            ))
         })
     }
 
     /// Returns whether the user has accepted the skill, or whether it has nothing that needs
     /// acceptance.
-    fn standing(&self, kept: &Kept) -> Result<&'static str, Failed> {
-        let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
-        let database = journal::peek(&self.settings.paths).map_err(|error| failed(&error))?;
+    fn acceptance(&self, kept: &StoredSkill) -> Result<&'static str, CommandError> {
+        let failed = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
+        let database = journal::open_read_only(&self.settings.paths).map_err(|error| failed(&error))?;
         if let Some(database) = database {
-            let accepted = database.is_accepted(&name_of(&kept.directory), &hash_of(&kept.text));
+            let accepted = database.is_accepted(&consent_name(&kept.directory), &hash_of(&kept.text));
             if accepted.map_err(|error| failed(&error))? {
                 return Ok(ACCEPTED);
             }
@@ -119,7 +122,7 @@ impl Desk<'_> {
 
     /// Returns which parts of the file have no effect, and which rules of the specification it
     /// violates.
-    fn notes(&self, kept: &Kept) -> Vec<String> {
+    fn notes(&self, kept: &StoredSkill) -> Vec<String> {
         let mut notes = kept.skill.notes(&kept.directory);
         let tools = kept.skill.tools();
         if !tools.ignored.is_empty() {
@@ -143,7 +146,7 @@ impl Desk<'_> {
         notes
     }
 
-    fn value(&self, kept: &Kept, standing: &str) -> Value {
+    fn value(&self, kept: &StoredSkill, standing: &str) -> Value {
         json!({
             "directory": kept.directory,
             "name": kept.skill.name,
@@ -171,7 +174,7 @@ fn quoted(names: &[String]) -> String {
 }
 
 /// Lists the commands and tools of the skill.
-fn runs(kept: &Kept) -> String {
+fn commands_and_tools(kept: &StoredSkill) -> String {
     let commands = commands(kept.skill.instructions.as_str());
     let commands = commands.iter().map(|command| format!("  runs {command}"));
     let tools = kept.skill.tools();

@@ -1,36 +1,37 @@
 //! `ollim-bot webhook`: lists, shows, adds, removes and tests webhooks.
 
-mod adding;
-mod trying;
+mod new_webhook;
+mod test_call;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use domain::schedule::{WebhookSpec, template};
 use journal::disk::Disk;
-use journal::files::items::{Filed, Items};
+use journal::files::items::{ItemDirectory, ItemFile};
 use journal::git::Git;
-use journal::{Accepted, AskedFor};
+use journal::{AcceptedPermissions, PermissionRequests};
 use serde_json::{Value, json};
-use surfaces::hook::schema::Schema;
+use surfaces::webhook::schema::Schema;
 
-use super::answer;
-use crate::accepting;
-use crate::checkup::running::{AGAIN, Running};
+use super::print_result;
+use crate::checks::running_daemon::{RESTART_COMMAND, RunningDaemon};
 use crate::cli::{Output, WebhookAction};
-use crate::exit::Failed;
-use crate::hooks;
-use crate::settings::{Settings, Webhooks};
+use crate::consent;
+use crate::exit::CommandError;
+use crate::settings::{Settings, WebhookSettings};
+use crate::webhooks;
 
 pub async fn run(
     settings: &Settings,
     disk: Arc<dyn Disk>,
     action: WebhookAction,
     output: &Output,
-) -> Result<ExitCode, Failed> {
+) -> Result<ExitCode, CommandError> {
     // `ollim-bot status` reports an unresponsive daemon; the files can be shown without it.
-    let running = Running::ask(&settings.paths).await.ok().flatten();
-    let mut desk = Desk { settings, items: hooks::items(settings, Arc::clone(&disk)), running, output };
+    let running = RunningDaemon::query(&settings.paths).await.ok().flatten();
+    let mut desk =
+        WebhookCommands { settings, items: webhooks::items(settings, Arc::clone(&disk)), running, output };
     match action {
         WebhookAction::List => desk.list(),
         WebhookAction::Show { id } => desk.show(&id),
@@ -41,23 +42,23 @@ pub async fn run(
     }
 }
 
-struct Desk<'a> {
+struct WebhookCommands<'a> {
     settings: &'a Settings,
-    items: Items<WebhookSpec>,
-    running: Option<Running>,
+    items: ItemDirectory<WebhookSpec>,
+    running: Option<RunningDaemon>,
     output: &'a Output,
 }
 
-impl Desk<'_> {
-    fn list(&self) -> Result<ExitCode, Failed> {
-        let listing = self.items.list().map_err(|trouble| Failed::NotDone(trouble.to_string()))?;
+impl WebhookCommands<'_> {
+    fn list(&self) -> Result<ExitCode, CommandError> {
+        let listing = self.items.list().map_err(|trouble| CommandError::Failed(trouble.to_string()))?;
         let mut lines = Vec::new();
         let mut values = Vec::new();
         for filed in &listing.items {
-            let value = self.value(filed);
+            let value = self.to_json(filed);
             let standing = value["standing"].as_str().unwrap_or_default();
             let way = if filed.item.deliver.is_some() { "deliver" } else { "run" };
-            let proof = filed.item.entrance.proof.as_str();
+            let proof = filed.item.intake.auth.as_str();
             lines.push(format!("  {:<24}  {way:<7}  {proof:<8}  {standing}", filed.item.id.as_str()));
             values.push(value);
         }
@@ -68,33 +69,33 @@ impl Desk<'_> {
                 "no webhooks. one is a file in `webhooks`; `ollim-bot help webhooks` tells how.".to_owned(),
             );
         }
-        lines.push(self.door());
-        let value = json!({ "webhooks": values, "invalid": invalid, "door": self.door() });
-        answer(self.output, &value, &lines.join("\n"));
+        lines.push(self.listener_text());
+        let value = json!({ "webhooks": values, "invalid": invalid, "door": self.listener_text() });
+        print_result(self.output, &value, &lines.join("\n"));
         Ok(ExitCode::SUCCESS)
     }
 
     /// Accepts the tools that a webhook file requests.
-    fn accept(&self, id: &str) -> Result<ExitCode, Failed> {
+    fn accept(&self, id: &str) -> Result<ExitCode, CommandError> {
         let filed = self.find(id)?;
-        let held = accepting::accept(&self.settings.paths, &AskedFor::webhook(&filed.item));
-        let held = held.map_err(Failed::NotDone)?;
+        let held = consent::accept_all(&self.settings.paths, &PermissionRequests::for_webhook(&filed.item));
+        let held = held.map_err(CommandError::Failed)?;
         let text = match held.as_slice() {
             [] => format!("{id} asks for nothing that is not accepted."),
             held => format!("accepted {id}: {}.", held.join(" and ")),
         };
-        answer(self.output, &json!({ "ok": true, "id": id, "accepted": held }), &text);
+        print_result(self.output, &json!({ "ok": true, "id": id, "accepted": held }), &text);
         Ok(ExitCode::SUCCESS)
     }
 
     /// Removes a webhook, even if its file is invalid. The git history keeps the file.
-    fn remove(&mut self, id: &str) -> Result<ExitCode, Failed> {
-        let failed = |trouble: journal::files::Trouble| Failed::NotDone(trouble.to_string());
-        let path = self.items.find(id).map_err(failed)?.ok_or_else(|| unknown(id))?;
-        let asked = self.find(id).ok().map(|filed| AskedFor::webhook(&filed.item).name);
+    fn remove(&mut self, id: &str) -> Result<ExitCode, CommandError> {
+        let failed = |trouble: journal::files::FileError| CommandError::Failed(trouble.to_string());
+        let path = self.items.find(id).map_err(failed)?.ok_or_else(|| unknown_webhook(id))?;
+        let asked = self.find(id).ok().map(|filed| PermissionRequests::for_webhook(&filed.item).name);
         self.items.remove(&path).map_err(failed)?;
         if let Some(name) = asked.filter(|_| self.settings.paths.database().exists()) {
-            journal::refuse(&self.settings.paths, &name).map_err(Failed::NotDone)?;
+            journal::revoke(&self.settings.paths, &name).map_err(CommandError::Failed)?;
         }
         let git = Git::start("git");
         git.commit_removal(&path, format!("remove webhook {id}"));
@@ -108,48 +109,51 @@ impl Desk<'_> {
             ),
             (false, _) | (_, Err(_)) => format!("removed {id}."),
         };
-        answer(self.output, &json!({ "ok": true, "id": id, "file": path }), &text);
+        print_result(self.output, &json!({ "ok": true, "id": id, "file": path }), &text);
         Ok(ExitCode::SUCCESS)
     }
 
-    fn show(&self, id: &str) -> Result<ExitCode, Failed> {
+    fn show(&self, id: &str) -> Result<ExitCode, CommandError> {
         let filed = self.find(id)?;
-        let mut value = self.value(&filed);
-        let text = self.items.text(&filed.path).map_err(|trouble| Failed::NotDone(trouble.to_string()))?;
+        let mut value = self.to_json(&filed);
+        let text =
+            self.items.text(&filed.path).map_err(|trouble| CommandError::Failed(trouble.to_string()))?;
         value["text"] = text.clone().into();
-        let places = template::places(filed.item.words());
+        let places = template::placeholders(filed.item.active_template());
         let told = format!(
             "{id}: {}\n  address  {}\n  places   {}\n\n{text}",
             value["standing"].as_str().unwrap_or_default(),
             value["address"].as_str().unwrap_or_default(),
             if places.is_empty() { "none".to_owned() } else { places.join(", ") },
         );
-        answer(self.output, &value, &told);
+        print_result(self.output, &value, &told);
         Ok(ExitCode::SUCCESS)
     }
 
-    fn find(&self, id: &str) -> Result<Filed<WebhookSpec>, Failed> {
-        let listing = self.items.list().map_err(|trouble| Failed::NotDone(trouble.to_string()))?;
+    fn find(&self, id: &str) -> Result<ItemFile<WebhookSpec>, CommandError> {
+        let listing = self.items.list().map_err(|trouble| CommandError::Failed(trouble.to_string()))?;
         let bad = listing.bad.iter().find(|bad| self.items.id_of(&bad.path).as_deref() == Some(id));
         if let Some(bad) = bad {
-            return Err(Failed::NotDone(format!("{bad}")));
+            return Err(CommandError::Failed(format!("{bad}")));
         }
         let found = listing.items.into_iter().find(|filed| filed.item.id.as_str() == id);
-        found.ok_or_else(|| unknown(id))
+        found.ok_or_else(|| unknown_webhook(id))
     }
 
     /// Describes whether and where webhooks can be called.
-    fn door(&self) -> String {
-        let here = match &self.settings.places.webhooks {
-            Webhooks::Off => "webhooks are off: WEBHOOK_PORT is not set.".to_owned(),
-            Webhooks::On(port, ..) => format!("called with POST http://127.0.0.1:{port}/hook/ID"),
-            Webhooks::Wrong(why) => why.clone(),
+    fn listener_text(&self) -> String {
+        let here = match &self.settings.integrations.webhooks {
+            WebhookSettings::Off => "webhooks are off: WEBHOOK_PORT is not set.".to_owned(),
+            WebhookSettings::On(port, ..) => format!("called with POST http://127.0.0.1:{port}/hook/ID"),
+            WebhookSettings::Invalid(why) => why.clone(),
         };
         match (&self.running, self.address()) {
-            (Some(Running { hooks: Some(address), .. }), _) => format!("called with POST {address}ID"),
+            (Some(RunningDaemon { webhooks: Some(address), .. }), _) => {
+                format!("called with POST {address}ID")
+            }
             (Some(_), Some(_)) => {
                 format!(
-                    "{here}\nthe assistant that runs has no webhooks; it reads this when it starts again: {AGAIN}"
+                    "{here}\nthe assistant that runs has no webhooks; it reads this when it starts again: {RESTART_COMMAND}"
                 )
             }
             (Some(_), None) | (None, _) => here,
@@ -158,39 +162,42 @@ impl Desk<'_> {
 
     /// Returns the address of the running daemon's listener, or else the configured one.
     fn address(&self) -> Option<String> {
-        let running = self.running.as_ref().and_then(|running| running.hooks.clone());
-        running.or_else(|| match &self.settings.places.webhooks {
-            Webhooks::On(port, ..) => Some(format!("http://127.0.0.1:{port}/hook/")),
-            Webhooks::Off | Webhooks::Wrong(_) => None,
+        let running = self.running.as_ref().and_then(|running| running.webhooks.clone());
+        running.or_else(|| match &self.settings.integrations.webhooks {
+            WebhookSettings::On(port, ..) => Some(format!("http://127.0.0.1:{port}/hook/")),
+            WebhookSettings::Off | WebhookSettings::Invalid(_) => None,
         })
     }
 
-    fn value(&self, filed: &Filed<WebhookSpec>) -> Value {
+    fn to_json(&self, filed: &ItemFile<WebhookSpec>) -> Value {
         let hook = &filed.item;
         let address = format!("{}{}", self.address().unwrap_or_else(|| "/hook/".to_owned()), hook.id);
-        let schema = Schema::read(&hook.fields);
-        let standing = match hooks::trouble(self.settings, hook) {
-            None => accepting::told(&AskedFor::webhook(hook), &Accepted::look(&self.settings.paths))
-                .map_or_else(|| "fine".to_owned(), |held| format!("it {held}")),
+        let schema = Schema::parse(&hook.fields);
+        let standing = match webhooks::problem(self.settings, hook) {
+            None => consent::held_back_notice(
+                &PermissionRequests::for_webhook(hook),
+                &AcceptedPermissions::load(&self.settings.paths),
+            )
+            .map_or_else(|| "fine".to_owned(), |held| format!("it {held}")),
             Some(why) => format!("can't be called: {why}"),
         };
         let (names, required) = schema
             .as_ref()
-            .map_or_else(|_| (Vec::new(), Vec::new()), |schema| (schema.names(), schema.required()));
+            .map_or_else(|_| (Vec::new(), Vec::new()), |schema| (schema.field_names(), schema.required()));
         json!({
             "id": hook.id.as_str(),
             "file": filed.path,
             "address": address,
-            "auth": hook.entrance.proof.as_str(),
+            "auth": hook.intake.auth.as_str(),
             "deliver": hook.deliver.as_ref().map(|words| words.as_str()),
             "fields": names,
             "required": required,
-            "max_bytes": hook.entrance.limit(),
+            "max_bytes": hook.intake.size_limit(),
             "standing": standing,
         })
     }
 }
 
-fn unknown(id: &str) -> Failed {
-    Failed::NotDone(format!("there is no webhook called `{id}`. `ollim-bot webhook list` names them."))
+fn unknown_webhook(id: &str) -> CommandError {
+    CommandError::Failed(format!("there is no webhook called `{id}`. `ollim-bot webhook list` names them."))
 }

@@ -4,46 +4,50 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use domain::explanation::{DecidedCall, Explained, Explanation, Ping, Subject, Work};
+use domain::explanation::{
+    DecidedCall, ExplanationReport, JobExplanation, ShownPing, Subject, TurnExplanation,
+};
 use domain::label::Realm;
-use domain::occurrence::Stage;
+use domain::occurrence::OccurrenceState;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::{answer, in_the_shell};
+use super::{print_result, with_shell_commands};
 use crate::cli::Output;
-use crate::exit::Failed;
+use crate::exit::CommandError;
 use crate::settings::Settings;
 
 /// Explains the subject that `words` name, or the last answer.
-pub fn show(settings: &Settings, words: &[String], output: &Output) -> Result<ExitCode, Failed> {
-    let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
-    let subject = Subject::read(words.join(" ").trim()).map_err(Failed::Usage)?;
+pub fn show(settings: &Settings, words: &[String], output: &Output) -> Result<ExitCode, CommandError> {
+    let failed = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
+    let subject = Subject::parse(words.join(" ").trim()).map_err(CommandError::Usage)?;
     let zone = &settings.zone.value;
-    let found = match journal::peek(&settings.paths).map_err(|error| failed(&error))? {
+    let found = match journal::open_read_only(&settings.paths).map_err(|error| failed(&error))? {
         Some(database) => database.explain(&subject, zone).map_err(|error| failed(&error))?,
         None => None,
     };
     match found {
-        Some(found) => answer(output, &value(&found, zone), &found.tell(zone)),
-        None if subject == Subject::Last => answer(output, &json!({ "turn": null }), &subject.unknown()),
-        None => return Err(Failed::NotDone(in_the_shell(&subject.unknown()))),
+        Some(found) => print_result(output, &to_json(&found, zone), &found.render(zone)),
+        None if subject == Subject::Last => {
+            print_result(output, &json!({ "turn": null }), &subject.not_found_text())
+        }
+        None => return Err(CommandError::Failed(with_shell_commands(&subject.not_found_text()))),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn value(found: &Explained, zone: &TimeZone) -> Value {
+fn to_json(found: &ExplanationReport, zone: &TimeZone) -> Value {
     match found {
-        Explained::Answer(found) => turn(found),
-        Explained::Work(found) => work(found, zone),
-        Explained::Job(works) => {
-            json!({ "times": works.iter().map(|found| work(found, zone)).collect::<Vec<_>>() })
+        ExplanationReport::Answer(found) => turn_json(found),
+        ExplanationReport::Work(found) => run_json(found, zone),
+        ExplanationReport::Job(works) => {
+            json!({ "times": works.iter().map(|found| run_json(found, zone)).collect::<Vec<_>>() })
         }
     }
 }
 
-fn turn(found: &Explanation) -> Value {
+fn turn_json(found: &TurnExplanation) -> Value {
     let total = found.total();
     let end = found.end.as_ref();
     let models = found.calls.iter().map(|spent| spent.call.model.as_str());
@@ -56,7 +60,7 @@ fn turn(found: &Explanation) -> Value {
             "surface": found.message.surface.as_str(),
             "text": found.message.text,
         },
-        "opened": found.opened.to_string(),
+        "opened": found.opened_at.to_string(),
         "attempts": found.attempts,
         "models": models.collect::<BTreeSet<_>>(),
         "calls": total.calls,
@@ -68,14 +72,14 @@ fn turn(found: &Explanation) -> Value {
         "dollars": total.cost.as_dollars(),
         "unpriced_calls": total.unpriced,
         "outside": found.outside.iter().map(|(realm, at)| json!({ "from": realm.as_str(), "since": at.to_string() })).collect::<Vec<_>>(),
-        "tools": gates(found),
+        "tools": tool_decisions(found),
         "closed": end.map(|end| end.at.to_string()),
-        "ending": end.map(|end| end.how.as_str()),
-        "reason": end.and_then(|end| end.why.as_deref()),
+        "ending": end.map(|end| end.outcome.as_str()),
+        "reason": end.and_then(|end| end.reason.as_deref()),
     })
 }
 
-fn gates(found: &Explanation) -> Vec<Value> {
+fn tool_decisions(found: &TurnExplanation) -> Vec<Value> {
     let gate = |call: &DecidedCall| {
         let after: Vec<&str> = call.label.outside.iter().map(Realm::as_str).collect();
         json!({ "tool": call.tool, "rule": call.rule, "after": after })
@@ -83,12 +87,15 @@ fn gates(found: &Explanation) -> Vec<Value> {
     found.tools.iter().map(gate).collect()
 }
 
-fn work(found: &Work, zone: &TimeZone) -> Value {
+fn run_json(found: &JobExplanation, zone: &TimeZone) -> Value {
     let iso = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
     let due = found.due.as_ref();
-    let end = due.and_then(|(occurrence, _)| match &occurrence.stage {
-        Stage::Ended(end) => Some(end),
-        Stage::Running(_) | Stage::Asked(_) | Stage::Again(_) | Stage::Queued => None,
+    let end = due.and_then(|(occurrence, _)| match &occurrence.state {
+        OccurrenceState::Ended(end) => Some(end),
+        OccurrenceState::Running(_)
+        | OccurrenceState::SentToMain(_)
+        | OccurrenceState::Retrying(_)
+        | OccurrenceState::Queued => None,
     });
     let refused = found.refused.iter().map(|(tool, why)| json!({ "tool": tool, "reason": why }));
     let total = found.total();
@@ -100,22 +107,22 @@ fn work(found: &Work, zone: &TimeZone) -> Value {
         "late_seconds": due.map(|(occurrence, began)| began.duration_since(occurrence.key.due).as_secs()),
         "tries": due.map(|(occurrence, _)| occurrence.tries),
         "branch": found.turns.last().map(|turn| turn.branch.to_string()),
-        "tools": found.turns.iter().flat_map(gates).collect::<Vec<_>>(),
+        "tools": found.turns.iter().flat_map(tool_decisions).collect::<Vec<_>>(),
         "refused": refused.collect::<Vec<_>>(),
-        "pings": found.pings.iter().map(ping).collect::<Vec<_>>(),
-        "silence": found.silence(),
+        "pings": found.pings.iter().map(ping_json).collect::<Vec<_>>(),
+        "silence": found.silence_reason(),
         "calls": total.calls,
-        "read": total.usage.read(),
+        "read": total.usage.total_input(),
         "output": total.usage.output,
         "dollars": total.cost.as_dollars(),
         "unpriced_calls": total.unpriced,
         "end": end.map(|end| end.as_str()),
-        "reason": end.map(|end| end.why()),
+        "reason": end.map(|end| end.note()),
         "since": due.map(|(occurrence, _)| iso(occurrence.since)),
     })
 }
 
-fn ping(ping: &Ping) -> Value {
+fn ping_json(ping: &ShownPing) -> Value {
     json!({
         "number": ping.entry.0,
         "text": ping.text,

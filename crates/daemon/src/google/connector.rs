@@ -3,105 +3,111 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use accounts::Trouble;
-use accounts::google::{Connection, Ended, Google, Paste, Pasted, Service, SignIn};
+use accounts::AccountError;
+use accounts::google::{ConnectionState, Google, PasteInput, PasteOutcome, Service, SignIn, SignInOutcome};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use surfaces::connecting::{Begun, Connecting, Offered};
+use surfaces::account_connector::{AccountConnector, ConnectStart, OfferOutcome};
 use tokio_util::sync::CancellationToken;
 
-use crate::commands::accounts::connecting::requested;
+use crate::commands::accounts::google_sign_in::services_to_request;
 
 /// Connects the account. Invalid settings are reported when a connection is requested.
 pub struct Connector {
-    google: Result<Google, Trouble>,
+    google: Result<Google, AccountError>,
     /// The services that are requested when the user names none.
     usual: Vec<Service>,
-    pending: Mutex<Option<Pending>>,
+    pending: Mutex<Option<PendingSignIn>>,
 }
 
 /// An attempt that waits for the browser.
-struct Pending {
-    paste: Paste,
+struct PendingSignIn {
+    paste: PasteInput,
     /// Cancelled when the attempt has ended.
-    over: CancellationToken,
+    ended: CancellationToken,
 }
 
 impl Connector {
     /// Connects `google`; requests the services in `usual` when the user names none.
-    pub fn new(google: Result<Google, Trouble>, usual: Vec<Service>) -> Self {
+    pub fn new(google: Result<Google, AccountError>, usual: Vec<Service>) -> Self {
         Self { google, usual, pending: Mutex::new(None) }
     }
 
-    async fn try_begin(&self, service: Option<&str>) -> Result<Begun, Trouble> {
-        let google = self.google.as_ref().map_err(Trouble::clone)?;
-        let named: Vec<Service> = service.and_then(Service::named).into_iter().collect();
-        let services = requested(google, &named, &self.usual)?;
-        let granted = google.granted()?;
-        match google.connection()? {
-            Connection::Connected if services.iter().all(|service| granted.contains(service)) => {
-                return Ok(Begun::Told(format!(
+    async fn try_begin(&self, service: Option<&str>) -> Result<ConnectStart, AccountError> {
+        let google = self.google.as_ref().map_err(AccountError::clone)?;
+        let named: Vec<Service> = service.and_then(Service::from_name).into_iter().collect();
+        let services = services_to_request(google, &named, &self.usual)?;
+        let granted = google.granted_services()?;
+        match google.connection_state()? {
+            ConnectionState::Connected if services.iter().all(|service| granted.contains(service)) => {
+                return Ok(ConnectStart::Unavailable(format!(
                     "{} Nothing to do; `ollim-bot google disconnect` ends it.",
                     google.description()?
                 )));
             }
-            Connection::NoClient => return Err(google.not_connected()),
-            Connection::Connected | Connection::Apart => {}
+            ConnectionState::NoClient => return Err(google.not_connected()),
+            ConnectionState::Connected | ConnectionState::Disconnected => {}
         }
-        let sign_in = google.begin(&services).await?;
-        let address = sign_in.url();
+        let sign_in = google.begin_sign_in(&services).await?;
+        let address = sign_in.authorization_url();
         let over = CancellationToken::new();
-        let pending = Pending { paste: sign_in.paste(), over: over.clone() };
+        let pending = PendingSignIn { paste: sign_in.paste(), ended: over.clone() };
         if let Some(earlier) = self.pending().replace(pending) {
-            earlier.over.cancel();
+            earlier.ended.cancel();
         }
-        Ok(Begun::Waiting { address, ended: ended(google.clone(), sign_in, over).boxed() })
+        Ok(ConnectStart::Waiting { address, outcome: wait_for_end(google.clone(), sign_in, over).boxed() })
     }
 
-    fn pending(&self) -> MutexGuard<'_, Option<Pending>> {
+    fn pending(&self) -> MutexGuard<'_, Option<PendingSignIn>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Waits for the end of the attempt and returns its message; `None` if it expired or was replaced.
-async fn ended(google: Google, sign_in: SignIn, over: CancellationToken) -> Option<String> {
+async fn wait_for_end(google: Google, sign_in: SignIn, over: CancellationToken) -> Option<String> {
     let replaced = over.clone();
     let _over = over.drop_guard();
-    match replaced.run_until_cancelled(sign_in.wait()).await? {
-        Ok(Ended::Connected) => Some(google.description().unwrap_or_else(|trouble| trouble.to_string())),
-        Ok(Ended::NobodyCame) => None,
+    match replaced.run_until_cancelled(sign_in.finish()).await? {
+        Ok(SignInOutcome::Connected) => {
+            Some(google.description().unwrap_or_else(|trouble| trouble.to_string()))
+        }
+        Ok(SignInOutcome::TimedOut) => None,
         Err(trouble) => Some(trouble.to_string()),
     }
 }
 
-impl Connecting for Connector {
-    fn begin<'a>(&'a self, service: Option<&'a str>) -> BoxFuture<'a, Begun> {
+impl AccountConnector for Connector {
+    fn begin<'a>(&'a self, service: Option<&'a str>) -> BoxFuture<'a, ConnectStart> {
         self.try_begin(service)
-            .map(|begun| begun.unwrap_or_else(|trouble| Begun::Told(trouble.to_string())))
+            .map(|begun| begun.unwrap_or_else(|trouble| ConnectStart::Unavailable(trouble.to_string())))
             .boxed()
     }
 
-    fn offer(&self, text: &str) -> Offered {
+    fn offer(&self, text: &str) -> OfferOutcome {
         let pending = self.pending();
-        let Some(pending) = pending.as_ref().filter(|pending| !pending.over.is_cancelled()) else {
-            return Offered::NotForUs;
+        let Some(pending) = pending.as_ref().filter(|pending| !pending.ended.is_cancelled()) else {
+            return OfferOutcome::Unrelated;
         };
         match pending.paste.offer(text) {
-            Pasted::Taken => Offered::Taken,
-            Pasted::Stranger => Offered::Stranger,
-            Pasted::NotForUs => Offered::NotForUs,
+            PasteOutcome::Accepted => OfferOutcome::Accepted,
+            PasteOutcome::OtherSignIn => OfferOutcome::WrongAttempt,
+            PasteOutcome::NotARedirect => OfferOutcome::Unrelated,
         }
     }
 
-    fn ended_grant(&self) -> Option<String> {
-        let google = self.google.as_ref().ok().filter(|google| google.is_taken_back())?;
+    fn ended_access_notice(&self) -> Option<String> {
+        let google = self.google.as_ref().ok().filter(|google| google.has_revocation_notice())?;
         let connect = "Google access has ended. Connect it again with /google-auth.";
-        Some(google.withdrawn().map_or_else(|| connect.to_owned(), |withdrawal| withdrawal.explained()))
+        Some(
+            google
+                .last_revocation()
+                .map_or_else(|| connect.to_owned(), |withdrawal| withdrawal.explanation()),
+        )
     }
 
-    fn told_so(&self) {
+    fn mark_notified(&self) {
         if let Ok(google) = &self.google
-            && let Err(trouble) = google.told_so()
+            && let Err(trouble) = google.dismiss_revocation_notice()
         {
             tracing::warn!(%trouble, "The mark of a grant that ended stays.");
         }
@@ -113,35 +119,35 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use accounts::google::{Addresses, File, Keep};
+    use accounts::google::{Endpoints, GoogleFile, GoogleFileStore};
     use journal::Paths;
     use journal::disk::RealDisk;
     use testkit::clock::VirtualClock;
     use testkit::google::{CLIENT, CLIENT_SECRET, GoogleServer};
 
     use super::*;
-    use crate::google::Files;
+    use crate::google::AccountFiles;
 
-    fn connector(dir: &Path, server: &GoogleServer) -> (Connector, Arc<Files>) {
-        let files = Arc::new(Files { paths: Paths::new(dir), disk: Arc::new(RealDisk) });
+    fn connector(dir: &Path, server: &GoogleServer) -> (Connector, Arc<AccountFiles>) {
+        let files = Arc::new(AccountFiles { paths: Paths::new(dir), disk: Arc::new(RealDisk) });
         let client =
             format!(r#"{{"installed":{{"client_id":"{CLIENT}","client_secret":"{CLIENT_SECRET}"}}}}"#);
-        files.replace(File::Credentials, client.as_bytes()).unwrap();
+        files.replace(GoogleFile::Credentials, client.as_bytes()).unwrap();
         let clock = Arc::new(VirtualClock::new("2026-11-16T08:00[Europe/Madrid]".parse().unwrap()));
-        let keep: Arc<dyn Keep> = files.clone();
-        let google = Google::new(Addresses::played_at(&server.url()).unwrap(), keep, clock);
+        let keep: Arc<dyn GoogleFileStore> = files.clone();
+        let google = Google::new(Endpoints::fake_at(&server.url()).unwrap(), keep, clock);
         (Connector::new(google, Service::ALL.to_vec()), files)
     }
 
-    async fn waiting(connector: &Connector) -> (String, BoxFuture<'static, Option<String>>) {
+    async fn begin_sign_in(connector: &Connector) -> (String, BoxFuture<'static, Option<String>>) {
         match connector.begin(None).await {
-            Begun::Waiting { address, ended } => (address, ended),
-            Begun::Told(text) => panic!("{text}"),
+            ConnectStart::Waiting { address, outcome: ended } => (address, ended),
+            ConnectStart::Unavailable(text) => panic!("{text}"),
         }
     }
 
     /// Returns the address to which a browser would be redirected from `address`, with this answer.
-    fn back(address: &str, answer: &str) -> String {
+    fn redirect_address(address: &str, answer: &str) -> String {
         let part =
             |name: &str, end: char| address.split(name).nth(1).unwrap().split(end).next().unwrap().to_owned();
         format!("http://127.0.0.1:{}/?state={}&{answer}", part("127.0.0.1%3A", '&'), part("&state=", '&'))
@@ -150,47 +156,54 @@ mod tests {
     /// GO-9, GO-11: A new attempt replaces the previous one, and only the first answer to it
     /// counts.
     #[tokio::test]
-    async fn only_the_newest_attempt_is_waited_for() {
+    async fn newest_attempt_replaces_the_previous_one() {
         let dir = tempfile::tempdir().unwrap();
         let server = GoogleServer::start().await.unwrap();
         let (connector, _) = connector(dir.path(), &server);
-        assert_eq!(connector.offer("http://127.0.0.1:1/?state=x&code=y"), Offered::NotForUs);
-        let (first, first_ended) = waiting(&connector).await;
-        let (second, second_ended) = waiting(&connector).await;
+        assert_eq!(connector.offer("http://127.0.0.1:1/?state=x&code=y"), OfferOutcome::Unrelated);
+        let (first, first_ended) = begin_sign_in(&connector).await;
+        let (second, second_ended) = begin_sign_in(&connector).await;
         assert_eq!(first_ended.await, None, "it ends without a word");
-        assert_eq!(connector.offer(&back(&first, "error=x")), Offered::Stranger);
-        assert_eq!(connector.offer("good morning"), Offered::NotForUs);
-        assert_eq!(connector.offer(&back(&second, "error=access_denied")), Offered::Taken);
+        assert_eq!(connector.offer(&redirect_address(&first, "error=x")), OfferOutcome::WrongAttempt);
+        assert_eq!(connector.offer("good morning"), OfferOutcome::Unrelated);
+        assert_eq!(
+            connector.offer(&redirect_address(&second, "error=access_denied")),
+            OfferOutcome::Accepted
+        );
         let told = second_ended.await.unwrap();
         assert!(told.starts_with("Google was not connected (access_denied)."), "{told}");
         assert!(told.contains("add yourself as a test user, or publish the app"), "{told}");
-        assert_eq!(connector.offer(&back(&second, "error=x")), Offered::NotForUs, "nobody waits any more");
+        assert_eq!(
+            connector.offer(&redirect_address(&second, "error=x")),
+            OfferOutcome::Unrelated,
+            "nobody waits any more"
+        );
     }
 
     /// SC-6: An ended grant is reported until the user has been notified.
     #[tokio::test]
-    async fn a_grant_that_ended_is_told_once() {
+    async fn ended_grant_is_reported_once() {
         let dir = tempfile::tempdir().unwrap();
         let server = GoogleServer::start().await.unwrap();
         let (connector, files) = connector(dir.path(), &server);
-        assert_eq!(connector.ended_grant(), None);
-        files.replace(File::Revoked, b"").unwrap();
-        files.replace(File::Withdrawn, b"2026-11-16T07:00:00Z\ntesting\ntasks\n").unwrap();
-        let told = connector.ended_grant().expect("an explanation");
+        assert_eq!(connector.ended_access_notice(), None);
+        files.replace(GoogleFile::RevocationNotice, b"").unwrap();
+        files.replace(GoogleFile::Revocation, b"2026-11-16T07:00:00Z\ntesting\ntasks\n").unwrap();
+        let told = connector.ended_access_notice().expect("an explanation");
         assert!(told.contains("press Publish app") && told.contains("/google-auth"), "{told}");
-        connector.told_so();
-        assert_eq!(connector.ended_grant(), None);
+        connector.mark_notified();
+        assert_eq!(connector.ended_access_notice(), None);
     }
 
     /// GO-1, GO-8: A named service is requested alone; without a name, the services of the ended
     /// grant are requested.
     #[tokio::test]
-    async fn a_named_service_is_requested_alone() {
+    async fn named_service_is_requested_alone() {
         let dir = tempfile::tempdir().unwrap();
         let server = GoogleServer::start().await.unwrap();
         let (connector, files) = connector(dir.path(), &server);
         let scopes = async |service: Option<&str>| match connector.begin(service).await {
-            Begun::Waiting { address, .. } => {
+            ConnectStart::Waiting { address, .. } => {
                 let scope = address.split("&scope=").nth(1).unwrap().split('&').next().unwrap();
                 scope
                     .split("%2Fauth%2F")
@@ -198,15 +211,15 @@ mod tests {
                     .map(|scope| scope.split('+').next().unwrap().to_owned())
                     .collect()
             }
-            Begun::Told(text) => vec![text],
+            ConnectStart::Unavailable(text) => vec![text],
         };
         assert_eq!(scopes(Some("tasks")).await, ["tasks"]);
         assert_eq!(scopes(None).await, ["tasks", "calendar.events", "gmail.readonly"]);
-        files.replace(File::Withdrawn, b"2026-11-16T07:00:00Z\nended\ncalendar\n").unwrap();
+        files.replace(GoogleFile::Revocation, b"2026-11-16T07:00:00Z\nended\ncalendar\n").unwrap();
         assert_eq!(scopes(None).await, ["calendar.events"]);
         let token =
             br#"{"token":"t","refresh_token":"r","scopes":["https://www.googleapis.com/auth/tasks"]}"#;
-        files.replace(File::Token, token).unwrap();
+        files.replace(GoogleFile::Token, token).unwrap();
         assert_eq!(scopes(Some("mail")).await, ["tasks", "gmail.readonly"]);
         let told = scopes(None).await;
         assert!(

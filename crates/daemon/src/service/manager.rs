@@ -4,8 +4,8 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::process::{Command, Output, Stdio};
 
-use super::Standing;
-use super::unit::NAME;
+use super::ServiceStatus;
+use super::unit::UNIT_NAME;
 
 /// The systemd user manager.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub struct Manager;
 
 /// An error of the service manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unmanaged {
+pub enum ManagerError {
     /// This machine does not run systemd.
     NoSystemd,
     /// There is no user manager in this session.
@@ -21,7 +21,7 @@ pub enum Unmanaged {
     Refused(String),
 }
 
-impl fmt::Display for Unmanaged {
+impl fmt::Display for ManagerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSystemd => f.write_str("this machine is not run by systemd."),
@@ -44,18 +44,18 @@ pub enum Linger {
 
 impl Manager {
     /// Runs a `systemctl` command for the unit, such as `start`.
-    pub fn order(self, words: &[&str]) -> Result<(), Unmanaged> {
+    pub fn run(self, words: &[&str]) -> Result<(), ManagerError> {
         let output = systemctl(words)?;
-        if output.status.success() { Ok(()) } else { Err(refused(&output)) }
+        if output.status.success() { Ok(()) } else { Err(rejection(&output)) }
     }
 
-    pub fn standing(self) -> Result<Standing, Unmanaged> {
+    pub fn status(self) -> Result<ServiceStatus, ManagerError> {
         const ASKED: &str = "--property=ActiveState,MainPID,NRestarts,ActiveEnterTimestamp,StateChangeTimestamp,Result,ExecMainStatus";
-        let output = systemctl(&["show", ASKED, NAME])?;
+        let output = systemctl(&["show", ASKED, UNIT_NAME])?;
         if !output.status.success() {
-            return Err(refused(&output));
+            return Err(rejection(&output));
         }
-        Ok(read(&String::from_utf8_lossy(&output.stdout)))
+        Ok(parse_status(&String::from_utf8_lossy(&output.stdout)))
     }
 
     /// Returns whether the user's services continue after logout.
@@ -83,21 +83,21 @@ impl Manager {
     }
 }
 
-fn systemctl(words: &[&str]) -> Result<Output, Unmanaged> {
+fn systemctl(words: &[&str]) -> Result<Output, ManagerError> {
     let output = Command::new("systemctl").arg("--user").args(words).stdin(Stdio::null()).output();
     let output = output.map_err(|error| {
         if error.kind() == ErrorKind::NotFound {
-            Unmanaged::NoSystemd
+            ManagerError::NoSystemd
         } else {
-            Unmanaged::Refused(error.to_string())
+            ManagerError::Refused(error.to_string())
         }
     })?;
     let told = String::from_utf8_lossy(&output.stderr);
     if told.contains("has not been booted with systemd") {
-        return Err(Unmanaged::NoSystemd);
+        return Err(ManagerError::NoSystemd);
     }
     if told.contains("connect to") && told.contains("bus") {
-        return Err(if is_booted() { Unmanaged::NoSession } else { Unmanaged::NoSystemd });
+        return Err(if is_booted() { ManagerError::NoSession } else { ManagerError::NoSystemd });
     }
     Ok(output)
 }
@@ -109,19 +109,19 @@ fn is_booted() -> bool {
     asked.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() != "offline")
 }
 
-fn refused(output: &Output) -> Unmanaged {
+fn rejection(output: &Output) -> ManagerError {
     let told = String::from_utf8_lossy(&output.stderr);
     let first = told.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing, and it failed");
-    Unmanaged::Refused(first.trim().chars().take(300).collect())
+    ManagerError::Refused(first.trim().chars().take(300).collect())
 }
 
-fn read(text: &str) -> Standing {
+fn parse_status(text: &str) -> ServiceStatus {
     let value = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
         line.unwrap_or_default().trim().to_owned()
     };
     let since = Some(value("ActiveEnterTimestamp")).filter(|since| !since.is_empty());
-    Standing {
+    ServiceStatus {
         state: value("ActiveState"),
         pid: value("MainPID").parse().ok().filter(|pid| *pid != 0),
         restarts: value("NRestarts").parse().unwrap_or_default(),

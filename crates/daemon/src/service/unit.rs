@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use journal::Paths;
 
-use crate::settings::Service;
+use crate::settings::ServiceSettings;
 
-pub const NAME: &str = "ollim-bot.service";
+pub const UNIT_NAME: &str = "ollim-bot.service";
 
 /// systemd's watchdog timeout. The process aborts itself after two thirds of it without an answer
 /// of the event loop.
@@ -24,13 +24,13 @@ pub struct Unit {
     program: PathBuf,
     data: PathBuf,
     /// Environment variables of the service.
-    surroundings: Vec<(&'static str, String)>,
+    environment: Vec<(&'static str, String)>,
 }
 
 /// The installed unit, and the data directory that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Installed {
-    No,
+pub enum Installation {
+    NotInstalled,
     /// Installed for this data directory, or without naming one.
     Ours,
     /// Installed for another directory.
@@ -39,9 +39,9 @@ pub enum Installed {
 
 /// The strictness of the unit's sandboxing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Walls {
+pub enum Sandboxing {
     /// All restrictions.
-    Whole,
+    Full,
     /// Without those that need namespaces, which some machines do not allow to users.
     WithoutNamespaces,
 }
@@ -49,11 +49,11 @@ pub enum Walls {
 impl Unit {
     /// Returns the unit for this program and data directory; `None` if the directory of units is
     /// unknown.
-    pub fn of(service: &Service, paths: &Paths) -> Option<Self> {
-        let place = service.units.clone()?.join(NAME);
+    pub fn for_directory(service: &ServiceSettings, paths: &Paths) -> Option<Self> {
+        let place = service.unit_directory.clone()?.join(UNIT_NAME);
         let program = std::env::current_exe().ok()?;
-        let surroundings = service.surroundings.clone();
-        Some(Self { place, program, data: paths.root().to_owned(), surroundings })
+        let surroundings = service.environment.clone();
+        Some(Self { place, program, data: paths.root().to_owned(), environment: surroundings })
     }
 
     /// Returns the path of the unit file.
@@ -67,14 +67,14 @@ impl Unit {
 
     /// Returns whether the unit is installed. All data directories share one unit name, so it may
     /// belong to another one.
-    pub fn installed(&self) -> Installed {
+    pub fn installation(&self) -> Installation {
         if !self.place.exists() {
-            return Installed::No;
+            return Installation::NotInstalled;
         }
         let text = std::fs::read_to_string(&self.place).unwrap_or_default();
-        match data_of(&text) {
-            Some(other) if !is_same(&other, &self.data) => Installed::Other(other),
-            Some(_) | None => Installed::Ours,
+        match data_directory_of(&text) {
+            Some(other) if !is_same_directory(&other, &self.data) => Installation::Other(other),
+            Some(_) | None => Installation::Ours,
         }
     }
 
@@ -86,7 +86,7 @@ impl Unit {
     }
 
     /// Returns the text of the unit file.
-    pub fn text(&self, walls: Walls) -> String {
+    pub fn text(&self, walls: Sandboxing) -> String {
         let mut text = format!(
             "# Written by `ollim-bot service install`, which also changes it.\n\
              [Unit]\n\
@@ -118,10 +118,10 @@ impl Unit {
              SystemCallErrorNumber=EPERM\n",
             self.command()
         );
-        for (name, value) in &self.surroundings {
+        for (name, value) in &self.environment {
             let _ = writeln!(text, "Environment={}", quoted(&format!("{name}={value}")));
         }
-        if walls == Walls::Whole {
+        if walls == Sandboxing::Full {
             // A private /tmp would hide a data directory in /tmp.
             let own_tmp = !["/tmp", "/var/tmp"].iter().any(|tmp| self.data.starts_with(tmp));
             text.push_str(if own_tmp { "\nPrivateTmp=yes\n" } else { "\n" });
@@ -153,15 +153,15 @@ fn quoted(text: &str) -> String {
 }
 
 /// Returns the data directory in the command of this unit.
-fn data_of(unit: &str) -> Option<PathBuf> {
+fn data_directory_of(unit: &str) -> Option<PathBuf> {
     let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart="))?;
-    let mut words = words(line)?.into_iter();
+    let mut words = split_words(line)?.into_iter();
     words.find(|word| word == "--data-dir")?;
     words.next().map(PathBuf::from)
 }
 
 /// Splits a command into words; `None` if it contains specifiers or variables of systemd.
-fn words(line: &str) -> Option<Vec<String>> {
+fn split_words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut quoted = false;
@@ -180,7 +180,7 @@ fn words(line: &str) -> Option<Vec<String>> {
 }
 
 /// Returns whether both paths lead to the same directory.
-fn is_same(one: &Path, other: &Path) -> bool {
+fn is_same_directory(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     one == other || real(one) == real(other)
 }
@@ -191,25 +191,30 @@ mod tests {
 
     fn unit(data: &str) -> Unit {
         let surroundings = vec![("PATH", "/a b/100%:$X/bin".to_owned())];
-        Unit { place: "/units/x".into(), program: "/usr/bin/true".into(), data: data.into(), surroundings }
+        Unit {
+            place: "/units/x".into(),
+            program: "/usr/bin/true".into(),
+            data: data.into(),
+            environment: surroundings,
+        }
     }
 
     /// `$` is doubled in commands, but not in lists of paths.
     #[test]
-    fn a_path_is_one_word_whatever_is_in_it() {
-        let text = unit("/a b/\"c\"/%h/$X").text(Walls::Whole);
+    fn paths_are_quoted_as_one_word() {
+        let text = unit("/a b/\"c\"/%h/$X").text(Sandboxing::Full);
         let command = "ExecStart=\"/usr/bin/true\" --data-dir \"/a b/\\\"c\\\"/%%h/$$X\" run --no-chat";
         let path = "Environment=\"PATH=/a b/100%%:$X/bin\"";
         for line in [command, path, "ReadWritePaths=\"/a b/\\\"c\\\"/%%h/$X\""] {
             assert!(text.lines().any(|it| it == line), "{line}: {text}");
         }
-        assert!(!unit("/x").text(Walls::WithoutNamespaces).contains("PrivateTmp"));
+        assert!(!unit("/x").text(Sandboxing::WithoutNamespaces).contains("PrivateTmp"));
     }
 
     /// A data directory below /tmp stays visible; all other restrictions apply.
     #[test]
-    fn a_directory_below_tmp_is_seen_by_the_service() {
-        let lines = |data: &str| unit(data).text(Walls::Whole);
+    fn data_directory_below_tmp_stays_visible() {
+        let lines = |data: &str| unit(data).text(Sandboxing::Full);
         assert!(lines("/srv/x").contains("\nPrivateTmp=yes\nProtectSystem=strict\n"));
         assert!(
             !lines("/tmp/x").contains("PrivateTmp") && lines("/tmp/x").contains("\nProtectSystem=strict\n")
@@ -217,29 +222,29 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_says_for_which_directory_it_is() {
+    fn unit_names_its_data_directory() {
         let dir = tempfile::tempdir().unwrap();
-        let at = |data: &Path| Unit { place: dir.path().join(NAME), ..unit(data.to_str().unwrap()) };
+        let at = |data: &Path| Unit { place: dir.path().join(UNIT_NAME), ..unit(data.to_str().unwrap()) };
         let real = dir.path().join("a \"b\" %h $X \\");
         let link = dir.path().join("link");
         std::fs::create_dir(&real).unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        assert_eq!(at(&real).installed(), Installed::No);
-        std::fs::write(dir.path().join(NAME), at(&real).text(Walls::Whole)).unwrap();
+        assert_eq!(at(&real).installation(), Installation::NotInstalled);
+        std::fs::write(dir.path().join(UNIT_NAME), at(&real).text(Sandboxing::Full)).unwrap();
         for same in [&real, &link] {
-            assert_eq!(at(same).installed(), Installed::Ours);
+            assert_eq!(at(same).installation(), Installation::Ours);
         }
-        assert_eq!(at(Path::new("/elsewhere")).installed(), Installed::Other(real.clone()));
+        assert_eq!(at(Path::new("/elsewhere")).installation(), Installation::Other(real.clone()));
         for by_hand in ["", "ExecStart=ollim-bot run\n", "ExecStart=ollim-bot --data-dir %h/x run\n"] {
-            std::fs::write(dir.path().join(NAME), by_hand).unwrap();
-            assert_eq!(at(&real).installed(), Installed::Ours, "{by_hand}");
+            std::fs::write(dir.path().join(UNIT_NAME), by_hand).unwrap();
+            assert_eq!(at(&real).installation(), Installation::Ours, "{by_hand}");
         }
     }
 
     /// H2: A failing start is repeated without a limit.
     #[test]
-    fn a_start_that_fails_is_tried_again_for_ever_and_in_peace() {
-        let lines = unit("/x").text(Walls::Whole);
+    fn failing_start_is_repeated_without_limit() {
+        let lines = unit("/x").text(Sandboxing::Full);
         for line in ["StartLimitIntervalSec=0", "Restart=on-failure", "RestartSec=10"] {
             assert!(lines.lines().any(|it| it == line), "{line}: {lines}");
         }
@@ -249,16 +254,16 @@ mod tests {
     /// `systemd-analyze verify` reports nothing about the unit.
     #[test]
     #[ignore = "needs systemd-analyze (Debian: systemd)"]
-    fn systemd_has_nothing_to_say_against_the_unit() {
+    fn systemd_accepts_the_unit() {
         let dir = tempfile::tempdir().unwrap();
-        for walls in [Walls::Whole, Walls::WithoutNamespaces] {
-            let place = dir.path().join(NAME);
+        for walls in [Sandboxing::Full, Sandboxing::WithoutNamespaces] {
+            let place = dir.path().join(UNIT_NAME);
             std::fs::write(&place, unit("/tmp").text(walls)).unwrap();
             let analyze =
                 std::process::Command::new("systemd-analyze").args(["verify", "--user"]).arg(&place).output();
             let told = analyze.expect("systemd-analyze");
             let told = String::from_utf8_lossy(&told.stderr).into_owned();
-            let about_us: Vec<_> = told.lines().filter(|line| line.contains(NAME)).collect();
+            let about_us: Vec<_> = told.lines().filter(|line| line.contains(UNIT_NAME)).collect();
             assert!(about_us.is_empty(), "{told}");
         }
     }

@@ -1,32 +1,32 @@
 //! Backends of the tasks, the calendar and mail: files of the data directory by default.
 
-use accounts::caldav::{Limits, Secret, Settings};
-use accounts::google::{File, Service};
+use accounts::caldav::{CalDavSettings, Limits, PasswordSource};
+use accounts::google::{GoogleFile, Service};
 use journal::Paths;
 
-use super::mailbox::{self, Mail};
-use super::{Environment, key};
+use super::mailbox::{self, MailBackend};
+use super::{Environment, secrets};
 
 /// The configured backends.
 #[derive(Clone, Debug)]
 pub struct Accounts {
-    pub tasks: Keeper,
-    pub calendar: Keeper,
-    pub mail: Mail,
+    pub tasks: Backend,
+    pub calendar: Backend,
+    pub mail: MailBackend,
     /// The services to use at Google once it is connected: those without another backend.
-    pub at_google: Vec<Service>,
+    pub google_services: Vec<Service>,
     /// The address of a fake Google server for tests.
-    pub played_google: Option<String>,
+    pub fake_google: Option<String>,
 }
 
 /// A backend of tasks or the calendar.
 #[derive(Clone, Debug)]
-pub enum Keeper {
+pub enum Backend {
     Local,
-    CalDav(Settings),
+    CalDav(CalDavSettings),
     Google,
     /// The configuration is invalid; other backends still work.
-    Wrong(String),
+    Invalid(String),
 }
 
 /// Reads the configured backends.
@@ -47,46 +47,46 @@ pub fn read(environment: &Environment, paths: &Paths) -> Accounts {
         at_google.push(Service::Mail);
     }
     let keeper = |variables: [&str; 2], service: Service| {
-        keeper(environment, paths, variables, granted.contains(&service))
+        read_backend(environment, paths, variables, granted.contains(&service))
     };
     Accounts {
         tasks: keeper(["OLLIM_TASKS", "OLLIM_CALDAV_TASKS"], Service::Tasks),
         calendar: keeper(["OLLIM_CALENDAR", "OLLIM_CALDAV_CALENDAR"], Service::Calendar),
-        at_google,
+        google_services: at_google,
         mail: mailbox::read(environment, paths),
-        played_google: environment.get("OLLIM_GOOGLE_BASE").map(str::to_owned),
+        fake_google: environment.get("OLLIM_GOOGLE_BASE").map(str::to_owned),
     }
 }
 
 /// Returns the services that the token of the account at Google covers; none, if there is no token.
 fn granted_by_google(paths: &Paths) -> Vec<Service> {
-    let token = std::fs::read(paths.state().join(File::Token.name()));
-    token.map(|token| Service::granted_in(&token)).unwrap_or_default()
+    let token = std::fs::read(paths.state().join(GoogleFile::Token.name()));
+    token.map(|token| Service::granted_by_file(&token)).unwrap_or_default()
 }
 
 /// Reads the backend that `variable` selects; `named` is the variable with the name of its
 /// collection on a CalDAV server. Google is the default if the user granted the service.
-fn keeper(
+fn read_backend(
     environment: &Environment,
     paths: &Paths,
     [variable, named]: [&str; 2],
     granted_at_google: bool,
-) -> Keeper {
-    let caldav = || caldav(environment, paths, named).unwrap_or_else(Keeper::Wrong);
+) -> Backend {
+    let caldav = || caldav(environment, paths, named).unwrap_or_else(Backend::Invalid);
     match environment.get(variable) {
-        Some("local") => Keeper::Local,
+        Some("local") => Backend::Local,
         Some("caldav") => caldav(),
-        Some("google") => Keeper::Google,
+        Some("google") => Backend::Google,
         Some(other) => {
-            Keeper::Wrong(format!("{variable}: `{other}` is nobody i know. use local, caldav or google."))
+            Backend::Invalid(format!("{variable}: `{other}` is nobody i know. use local, caldav or google."))
         }
         None if environment.get("OLLIM_CALDAV_URL").is_some() => caldav(),
-        None if granted_at_google => Keeper::Google,
-        None => Keeper::Local,
+        None if granted_at_google => Backend::Google,
+        None => Backend::Local,
     }
 }
 
-fn caldav(environment: &Environment, paths: &Paths, named: &str) -> Result<Keeper, String> {
+fn caldav(environment: &Environment, paths: &Paths, named: &str) -> Result<Backend, String> {
     let needed = |name: &str, what: &str| {
         environment
             .get(name)
@@ -95,17 +95,18 @@ fn caldav(environment: &Environment, paths: &Paths, named: &str) -> Result<Keepe
     };
     let url = needed("OLLIM_CALDAV_URL", "the address of your server, such as https://cloud.example.org")?;
     let user = needed("OLLIM_CALDAV_USER", "your name there")?;
-    let password = key::source(environment, paths, key::CALDAV).map_err(|failed| failed.to_string())?;
+    let password =
+        secrets::secret_reader(environment, paths, secrets::CALDAV).map_err(|failed| failed.to_string())?;
     let password = password.ok_or(
         "OLLIM_CALDAV_PASSWORD is not set. set it (or OLLIM_CALDAV_PASSWORD_FILE, or write state/caldav.password).",
     )?;
     let name = environment.get(named).map(str::to_owned);
-    Ok(Keeper::CalDav(Settings {
+    Ok(Backend::CalDav(CalDavSettings {
         url,
         user,
-        password: Secret::kept_by(password),
+        password: PasswordSource::from_fn(password),
         name,
-        limits: Limits::HOUSE,
+        limits: Limits::DEFAULT,
     }))
 }
 
@@ -113,12 +114,12 @@ fn caldav(environment: &Environment, paths: &Paths, named: &str) -> Result<Keepe
 mod tests {
     use super::*;
 
-    fn seen(keeper: &Keeper) -> String {
+    fn backend_name(keeper: &Backend) -> String {
         match keeper {
-            Keeper::Local => "local".to_owned(),
-            Keeper::CalDav(settings) => format!("caldav {:?}", settings.name),
-            Keeper::Google => "google".to_owned(),
-            Keeper::Wrong(what) => what.clone(),
+            Backend::Local => "local".to_owned(),
+            Backend::CalDav(settings) => format!("caldav {:?}", settings.name),
+            Backend::Google => "google".to_owned(),
+            Backend::Invalid(what) => what.clone(),
         }
     }
 
@@ -130,7 +131,7 @@ mod tests {
         };
         let accounts = read(&Environment::new(look_up), &Paths::new(dir.path()));
         assert!(!format!("{accounts:?}").contains("canary"), "no secret shows itself");
-        [seen(&accounts.tasks), seen(&accounts.calendar)]
+        [backend_name(&accounts.tasks), backend_name(&accounts.calendar)]
     }
 
     const SERVER: [(&str, &str); 3] = [
@@ -140,7 +141,7 @@ mod tests {
     ];
 
     #[test]
-    fn files_keep_it_unless_something_else_is_set() {
+    fn files_are_the_default_backend() {
         assert_eq!(with(&[]), ["local", "local"]);
         assert_eq!(with(&SERVER), ["caldav None", "caldav None"]);
         let mixed = [&SERVER[..], &[("OLLIM_TASKS", "local"), ("OLLIM_CALDAV_CALENDAR", "work")]].concat();
@@ -150,14 +151,14 @@ mod tests {
 
     /// GO-1: Google is the backend only of granted services.
     #[test]
-    fn google_keeps_only_granted_services() {
+    fn google_is_the_backend_of_granted_services_only() {
         let dir = tempfile::tempdir().unwrap();
         let paths = Paths::new(dir.path());
         std::fs::create_dir_all(paths.state()).unwrap();
         let keepers = |token: &str| {
             std::fs::write(paths.state().join("token.json"), token).unwrap();
             let accounts = read(&Environment::new(|_: &str| None), &paths);
-            [seen(&accounts.tasks), seen(&accounts.calendar)]
+            [backend_name(&accounts.tasks), backend_name(&accounts.calendar)]
         };
         let tasks = r#"{"token":"t","scopes":["https://www.googleapis.com/auth/tasks"]}"#;
         assert_eq!(keepers(tasks), ["google", "local"]);
@@ -166,14 +167,14 @@ mod tests {
 
     /// GO-1: Services with another backend are not requested at Google.
     #[test]
-    fn services_kept_elsewhere_are_not_requested_at_google() {
+    fn services_with_another_backend_are_not_requested_at_google() {
         let dir = tempfile::tempdir().unwrap();
         let requested = |variables: &[(&str, &str)]| {
             let look_up = |name: &str| {
                 let found = variables.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| (*value).to_owned())
             };
-            read(&Environment::new(look_up), &Paths::new(dir.path())).at_google
+            read(&Environment::new(look_up), &Paths::new(dir.path())).google_services
         };
         assert_eq!(requested(&[]), Service::ALL);
         assert_eq!(requested(&[("OLLIM_TASKS", "local")]), [Service::Calendar, Service::Mail]);
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_and_the_other_goes_on() {
+    fn missing_variable_is_named_and_other_backends_work() {
         let wrong = "OLLIM_TASKS: `paper` is nobody i know. use local, caldav or google.";
         assert_eq!(with(&[("OLLIM_TASKS", "paper")]), [wrong, "local"]);
         let url = "OLLIM_CALDAV_URL is not set. set it to the address of your server, such as https://cloud.example.org.";

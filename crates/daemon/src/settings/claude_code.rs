@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use domain::model::SHORT_NAMES;
 use journal::Paths;
-use models::claude::{Choices, Environment as Known, Patience, Settings};
+use models::claude::{Environment as Known, ProgramTimeouts, RuntimeSettings, Settings};
 
 use super::environment::Environment;
-use super::file::File;
-use crate::leash::leash;
+use super::file::SettingsFile;
+use crate::parent_death::wrapper;
 
 /// The variables that are forwarded: credentials, proxies and its own directories.
-pub const PASSED_ON: [&str; 14] = [
+pub const FORWARDED_VARIABLES: [&str; 14] = [
     "PATH",
     "HOME",
     "USER",
@@ -43,59 +43,64 @@ pub fn transcripts(environment: &Environment) -> Option<PathBuf> {
 }
 
 /// Returns the settings of the program, with `model` if one is named.
-pub fn settings(environment: &Environment, file: &File, paths: &Paths, model: Option<&str>) -> Settings {
+pub fn settings(
+    environment: &Environment,
+    file: &SettingsFile,
+    paths: &Paths,
+    model: Option<&str>,
+) -> Settings {
     let mut known = Known::default();
-    for name in PASSED_ON {
+    for name in FORWARDED_VARIABLES {
         if let Some(value) = environment.get(name) {
             known.set(name, value);
         }
     }
     Settings {
         program: environment.get("OLLIM_CLAUDE").unwrap_or("claude").into(),
-        folder: paths.root().to_owned(),
+        working_dir: paths.root().to_owned(),
         environment: known,
-        choices: Choices { model: model.map(str::to_owned), ..Choices::default() },
+        runtime: RuntimeSettings { model: model.map(str::to_owned), ..RuntimeSettings::default() },
         own_tools: Vec::new(),
-        patience: Patience {
+        timeouts: ProgramTimeouts {
             stall: Duration::from_secs(file.model.silence_seconds),
             total: Duration::from_secs(file.model.reply_seconds),
-            ..Patience::default()
+            ..ProgramTimeouts::default()
         },
-        leash: leash(),
+        parent_death: wrapper(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Brain, Settings};
+    use crate::settings::{ModelConfig, Settings};
 
     /// RC-3: Another model can be chosen at runtime by the program's short names.
     #[test]
-    fn the_models_of_the_program_can_be_chosen() {
+    fn program_models_can_be_chosen() {
         let known = |name: &str| match name {
             "OLLIM_MODEL" => Some("claude".to_owned()),
             "OLLIM_DATA_DIR" => Some("/nowhere".to_owned()),
             _ => None,
         };
         let choices = Settings::read(&Environment::new(known)).unwrap().choices("claude");
-        assert_eq!(choices.id(choices.read("Opus").unwrap().as_deref()), Some("opus"));
+        assert_eq!(choices.id(choices.parse("Opus").unwrap().as_deref()), Some("opus"));
         assert_eq!(
-            choices.read("gpt").unwrap_err(),
+            choices.parse("gpt").unwrap_err(),
             "I don't know a model called `gpt`. Choose fable, haiku, opus, sonnet, a full id such as \
              `claude-haiku-4-5`, or `default`."
         );
     }
     /// The settings file limits silence and duration of replies.
     #[test]
-    fn the_file_bounds_the_replies_of_the_program() {
+    fn settings_file_limits_program_replies() {
         let dir = tempfile::tempdir().unwrap();
         let text = "[model]\nuse = \"claude\"\nsilence_seconds = 7\nreply_seconds = 70\n";
         std::fs::write(dir.path().join("settings.toml"), text).unwrap();
         let known = |name: &str| (name == "OLLIM_DATA_DIR").then(|| dir.path().display().to_string());
-        let Brain::Claude(program) = Settings::read(&Environment::new(known)).unwrap().brain else {
+        let ModelConfig::Claude(program) = Settings::read(&Environment::new(known)).unwrap().model else {
             panic!("another model")
         };
-        assert_eq!([program.patience.stall, program.patience.total], [7, 70].map(Duration::from_secs));
+        assert_eq!([program.timeouts.stall, program.timeouts.total], [7, 70].map(Duration::from_secs));
     }
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use journal::Paths;
 
-use super::claude_code::PASSED_ON;
-use super::kept;
-use crate::exit::Failed;
+use super::claude_code::FORWARDED_VARIABLES;
+use super::stored_environment;
+use crate::exit::CommandError;
 
 /// The variables that the program reads.
 pub(super) const KNOWN: &[&str] = &[
@@ -65,17 +65,17 @@ pub(super) const KNOWN: &[&str] = &[
 pub struct Environment {
     said: BTreeMap<&'static str, String>,
     /// The variables that come from the stored environment.
-    kept: BTreeSet<&'static str>,
+    stored: BTreeSet<&'static str>,
 }
 
 impl Environment {
     /// Reads all known variables through `look_up`.
     pub fn new(look_up: impl Fn(&str) -> Option<String>) -> Self {
-        let found = KNOWN.iter().chain(&PASSED_ON).filter_map(|name| {
+        let found = KNOWN.iter().chain(&FORWARDED_VARIABLES).filter_map(|name| {
             let value = look_up(name)?.trim().to_owned();
             (!value.is_empty()).then_some((*name, value))
         });
-        Self { said: found.collect(), kept: BTreeSet::new() }
+        Self { said: found.collect(), stored: BTreeSet::new() }
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {
@@ -83,14 +83,14 @@ impl Environment {
     }
 
     /// Adds the stored variables, where this environment has none.
-    pub fn completed(&self) -> Result<Self, Failed> {
+    pub fn with_stored(&self) -> Result<Self, CommandError> {
         let mut all = self.clone();
-        for (name, value) in kept::read(&Paths::new(self.data_dir()?))? {
+        for (name, value) in stored_environment::read(&Paths::new(self.data_dir()?))? {
             // A secret in the environment overrides a stored file name.
             let said = name.strip_suffix("_FILE").is_some_and(|secret| self.get(secret).is_some());
             if !said && self.get(name).is_none() {
                 all.said.insert(name, value);
-                all.kept.insert(name);
+                all.stored.insert(name);
             }
         }
         Ok(all)
@@ -98,12 +98,12 @@ impl Environment {
 
     /// Returns the value of `name`, unless it is a stored one.
     pub fn said(&self, name: &str) -> Option<&str> {
-        self.get(name).filter(|_| !self.kept.contains(name))
+        self.get(name).filter(|_| !self.stored.contains(name))
     }
 
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut all = self.clone();
-        if let Some(name) = KNOWN.iter().chain(&PASSED_ON).find(|known| **known == name) {
+        if let Some(name) = KNOWN.iter().chain(&FORWARDED_VARIABLES).find(|known| **known == name) {
             all.said.insert(name, value.to_owned());
         }
         all
@@ -124,13 +124,13 @@ impl Environment {
         self.said.insert("OLLIM_DATA_DIR", dir.to_string_lossy().into_owned());
     }
 
-    pub fn data_dir(&self) -> Result<PathBuf, Failed> {
+    pub fn data_dir(&self) -> Result<PathBuf, CommandError> {
         if let Some(dir) = self.get("OLLIM_DATA_DIR") {
             return std::path::absolute(dir)
-                .map_err(|error| Failed::Configuration(format!("{dir}: {error}")));
+                .map_err(|error| CommandError::Configuration(format!("{dir}: {error}")));
         }
         let home = self.get("HOME").ok_or_else(|| {
-            Failed::Configuration(
+            CommandError::Configuration(
                 "HOME is not set, so i don't know where to keep things. use --data-dir.".to_owned(),
             )
         })?;

@@ -14,53 +14,53 @@ use serde::Deserialize;
 use toml::de::DeTable;
 use toml::{Table, Value};
 
-use super::refused::UNREADABLE;
-use crate::exit::Failed;
+use super::rejections::UNREADABLE;
+use crate::exit::CommandError;
 
 const DEFAULTS: &str = include_str!("../../defaults.toml");
 
 /// The name of the settings file, in the data directory.
-const NAME: &str = "settings.toml";
+const FILE_NAME: &str = "settings.toml";
 
 /// The name of the copy of the last valid text that was not empty, in `state`.
 pub const LAST_GOOD: &str = "settings.last-good.toml";
 
 /// The token limit of one answer while the user's limit is unknown: a few model calls.
-pub const FEW_TOKENS: u64 = 100_000;
+pub const RESTRICTED_TURN_TOKENS: u64 = 100_000;
 /// The range of the model's timeouts in seconds: up to a day.
-const SECONDS: RangeInclusive<u64> = 1..=86_400;
+const SECONDS_RANGE: RangeInclusive<u64> = 1..=86_400;
 
 /// The settings file. Unknown settings are errors.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct File {
+pub struct SettingsFile {
     /// The text; empty if there is no file.
     #[serde(skip)]
     pub text: String,
-    pub model: Model,
-    pub page: Page,
-    pub spend: Spend,
-    pub prices: BTreeMap<String, Price>,
-    pub search: Search,
-    pub update: Update,
-    pub webhooks: Webhooks,
+    pub model: ModelTable,
+    pub page: PageTable,
+    pub spend: SpendTable,
+    pub prices: BTreeMap<String, PriceEntry>,
+    pub search: SearchTable,
+    pub update: UpdateTable,
+    pub webhooks: WebhooksTable,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Search {
+pub struct SearchTable {
     pub r#use: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Webhooks {
+pub struct WebhooksTable {
     pub address_header: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Update {
+pub struct UpdateTable {
     pub checkout: String,
     pub build: String,
     pub binary: String,
@@ -70,7 +70,7 @@ pub struct Update {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Model {
+pub struct ModelTable {
     pub r#use: String,
     /// The vendor's default if left out.
     pub max_tokens: Option<u32>,
@@ -87,22 +87,22 @@ pub struct Model {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Page {
+pub struct PageTable {
     pub address: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Spend {
-    pub unattended_dollars_per_day: Most,
-    pub unattended_tokens_per_day: Most,
+pub struct SpendTable {
+    pub unattended_dollars_per_day: LimitValue,
+    pub unattended_tokens_per_day: LimitValue,
     pub turn_tokens: u64,
 }
 
 /// A limit: an amount, or the word `none`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Most {
+pub enum LimitValue {
     Amount(f64),
     Word(String),
 }
@@ -110,13 +110,13 @@ pub enum Most {
 /// Dollars per million tokens.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Price {
+pub struct PriceEntry {
     pub input: f64,
     pub output: f64,
     pub cache_read: Option<f64>,
     pub cache_write: Option<f64>,
     pub cache_write_1h: Option<f64>,
-    pub long_prompt: Option<LongPrompt>,
+    pub long_prompt: Option<LongPromptEntry>,
     /// Dollars per call, in addition to its tokens.
     pub per_call: Option<f64>,
 }
@@ -124,7 +124,7 @@ pub struct Price {
 /// Dollars per million tokens for calls with more than `above` input tokens.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LongPrompt {
+pub struct LongPromptEntry {
     pub above: u64,
     pub input: f64,
     pub output: f64,
@@ -133,28 +133,28 @@ pub struct LongPrompt {
     pub cache_write_1h: Option<f64>,
 }
 
-impl File {
+impl SettingsFile {
     /// Returns the built-in defaults.
-    pub fn usual() -> Result<Self, Failed> {
-        defaults()?.try_into().map_err(|error| Failed::Configuration(error.to_string()))
+    pub fn default_file() -> Result<Self, CommandError> {
+        defaults()?.try_into().map_err(|error| CommandError::Configuration(error.to_string()))
     }
 
     /// Reads the settings file of the directory at `paths`, or the defaults if there is none.
-    pub fn read(paths: &Paths) -> Result<Self, Failed> {
-        match Self::at(&paths.root().join(NAME))? {
+    pub fn read(paths: &Paths) -> Result<Self, CommandError> {
+        match Self::read_at(&paths.root().join(FILE_NAME))? {
             Some(file) => Ok(file),
-            None => Self::usual(),
+            None => Self::default_file(),
         }
     }
 
     /// Reads the last good copy of the directory at `paths`, if there is one.
-    pub fn last_good(paths: &Paths) -> Result<Option<Self>, Failed> {
-        Self::at(&paths.state().join(LAST_GOOD))
+    pub fn last_good(paths: &Paths) -> Result<Option<Self>, CommandError> {
+        Self::read_at(&paths.state().join(LAST_GOOD))
     }
 
     /// Reads the file at `path`, if there is one.
-    fn at(path: &Path) -> Result<Option<Self>, Failed> {
-        let wrong = |why: &str| Failed::Configuration(format!("{}: {why}", path.display()));
+    fn read_at(path: &Path) -> Result<Option<Self>, CommandError> {
+        let wrong = |why: &str| CommandError::Configuration(format!("{}: {why}", path.display()));
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             // Problems of the directory itself are reported when it is opened.
@@ -167,36 +167,36 @@ impl File {
             Err(error) => return Err(wrong(&format!("{UNREADABLE}: {error}."))),
         };
         Self::parse(text).map(Some).map_err(|Mistake { line, why }| match line {
-            Some(line) => Failed::Configuration(format!("{}, line {line}: {why}.", path.display())),
+            Some(line) => CommandError::Configuration(format!("{}, line {line}: {why}.", path.display())),
             None => wrong(&format!("{why}.")),
         })
     }
 
     /// Returns restricted defaults: the model, web search, unattended spending and updates are off,
     /// and the token limit of one answer is small.
-    pub fn restrained() -> Result<Self, Failed> {
-        let mut file = Self::usual()?;
+    pub fn restricted() -> Result<Self, CommandError> {
+        let mut file = Self::default_file()?;
         file.model.r#use = OFFLINE.to_owned();
         file.search.r#use = "none".to_owned();
-        file.spend.unattended_dollars_per_day = Most::Amount(0.0);
-        file.spend.unattended_tokens_per_day = Most::Amount(0.0);
-        file.spend.turn_tokens = FEW_TOKENS;
+        file.spend.unattended_dollars_per_day = LimitValue::Amount(0.0);
+        file.spend.unattended_tokens_per_day = LimitValue::Amount(0.0);
+        file.spend.turn_tokens = RESTRICTED_TURN_TOKENS;
         file.update.checkout = "none".to_owned();
         Ok(file)
     }
 
     fn parse(text: String) -> Result<Self, Mistake> {
         let mut table = defaults().map_err(|failed| Mistake { line: None, why: failed.to_string() })?;
-        let over = text.parse().map_err(|error| Mistake::of(&text, &error))?;
+        let over = text.parse().map_err(|error| Mistake::from_toml_error(&text, &error))?;
         drop_derived_prices(&mut table, &over);
-        lay_over(&mut table, over);
-        let file: Self = table.try_into().map_err(|error| Mistake::of(&text, &error))?;
+        merge(&mut table, over);
+        let file: Self = table.try_into().map_err(|error| Mistake::from_toml_error(&text, &error))?;
         file.check_seconds(&text)?;
         Ok(Self { text, ..file })
     }
 }
 
-impl File {
+impl SettingsFile {
     /// Checks the timeouts: a longer one would overflow the clock.
     fn check_seconds(&self, text: &str) -> Result<(), Mistake> {
         let times = [
@@ -205,11 +205,11 @@ impl File {
             ("reply_seconds", self.model.reply_seconds),
         ];
         for (name, seconds) in times {
-            if !SECONDS.contains(&seconds) {
+            if !SECONDS_RANGE.contains(&seconds) {
                 let why = format!(
                     "`{name}` is {seconds}; write a number from {} to {}",
-                    SECONDS.start(),
-                    SECONDS.end()
+                    SECONDS_RANGE.start(),
+                    SECONDS_RANGE.end()
                 );
                 return Err(Mistake { line: line_of(text, &format!("model.{name}")), why });
             }
@@ -226,7 +226,7 @@ struct Mistake {
 }
 
 impl Mistake {
-    fn of(text: &str, error: &toml::de::Error) -> Self {
+    fn from_toml_error(text: &str, error: &toml::de::Error) -> Self {
         let message = error.message();
         // An error of a value names the table or the setting after its message: "in `model.tries`".
         let all = error.to_string();
@@ -260,20 +260,20 @@ fn line_at(text: &str, at: usize) -> usize {
 /// Returns the line of the setting or table at `path`, such as `model.tries`.
 fn line_of(text: &str, path: &str) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
-    place_of(document.get_ref(), path).map(|at| line_at(text, at))
+    key_offset(document.get_ref(), path).map(|at| line_at(text, at))
 }
 
 /// Returns the byte offset of the key at `path` of `table`. Keys may contain dots, as in names of
 /// models.
-fn place_of(table: &DeTable<'_>, path: &str) -> Option<usize> {
+fn key_offset(table: &DeTable<'_>, path: &str) -> Option<usize> {
     table.iter().find_map(|(key, value)| match path.strip_prefix(&**key.get_ref())? {
         "" => Some(key.span().start),
-        rest => place_of(value.get_ref().as_table()?, rest.strip_prefix('.')?),
+        rest => key_offset(value.get_ref().as_table()?, rest.strip_prefix('.')?),
     })
 }
 
-fn defaults() -> Result<Table, Failed> {
-    DEFAULTS.parse().map_err(|error: toml::de::Error| Failed::Configuration(error.to_string()))
+fn defaults() -> Result<Table, CommandError> {
+    DEFAULTS.parse().map_err(|error: toml::de::Error| CommandError::Configuration(error.to_string()))
 }
 
 /// Drops the built-in prices for one-hour caching and long prompts of each model whose price the
@@ -292,10 +292,10 @@ fn drop_derived_prices(defaults: &mut Table, over: &Table) {
     }
 }
 
-fn lay_over(under: &mut Table, over: Table) {
+fn merge(under: &mut Table, over: Table) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {
-            (Some(Value::Table(under)), Value::Table(over)) => lay_over(under, over),
+            (Some(Value::Table(under)), Value::Table(over)) => merge(under, over),
             (_, value) => {
                 under.insert(key, value);
             }
@@ -308,11 +308,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistake_is_told_with_its_line() {
+    fn mistake_is_reported_with_its_line() {
         let dir = tempfile::tempdir().unwrap();
         let told = |text: &str| {
-            std::fs::write(dir.path().join(NAME), text).unwrap();
-            let told = File::read(&Paths::new(dir.path())).unwrap_err().to_string();
+            std::fs::write(dir.path().join(FILE_NAME), text).unwrap();
+            let told = SettingsFile::read(&Paths::new(dir.path())).unwrap_err().to_string();
             told.replace(&dir.path().display().to_string(), "")
         };
         assert!(
@@ -344,8 +344,8 @@ mod tests {
                 format!("/settings.toml, line 3: `{name}` is {seconds}; write a number from 1 to 86400.")
             );
         }
-        std::fs::write(dir.path().join(NAME), [0xff, 0xfe]).unwrap();
-        let bytes = File::read(&Paths::new(dir.path())).unwrap_err().to_string();
+        std::fs::write(dir.path().join(FILE_NAME), [0xff, 0xfe]).unwrap();
+        let bytes = SettingsFile::read(&Paths::new(dir.path())).unwrap_err().to_string();
         assert!(bytes.ends_with("settings.toml: it is not text in UTF-8."), "{bytes}");
     }
 }

@@ -4,39 +4,39 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use domain::cost::{Limit, LongPrompt, Micros, Price, Prices, Purse, Rates};
+use domain::cost::{Budget, BudgetLimit, LongPrompt, Micros, Price, Prices, Rates};
 use domain::turn;
 use journal::Paths;
 
-use super::file::{self, File, Most};
-use crate::exit::Failed;
+use super::file::{self, LimitValue, SettingsFile};
+use crate::exit::CommandError;
 
 #[derive(Clone, Debug)]
-pub struct Spend {
+pub struct SpendSettings {
     /// Prices, and the limits of unattended work.
-    pub purse: Purse,
+    pub budget: Budget,
     /// The limits of one turn.
-    pub turn: turn::Limits,
+    pub turn: turn::TurnLimits,
     /// The problem of the price file, if it was ignored.
     pub price_file_problem: Option<String>,
 }
 
-pub fn read(file: &File, paths: &Paths) -> Result<Spend, Failed> {
+pub fn read(file: &SettingsFile, paths: &Paths) -> Result<SpendSettings, CommandError> {
     let spend = &file.spend;
     let dollars = "unattended_dollars_per_day";
     let tokens = "unattended_tokens_per_day";
-    let limit = Limit {
-        money: most(dollars, &spend.unattended_dollars_per_day, Micros::dollars)?,
-        tokens: most(tokens, &spend.unattended_tokens_per_day, whole)?,
+    let limit = BudgetLimit {
+        money: parse_limit(dollars, &spend.unattended_dollars_per_day, Micros::from_dollars)?,
+        tokens: parse_limit(tokens, &spend.unattended_tokens_per_day, whole_number)?,
     };
     let wrong = |why: String| {
-        Failed::Configuration(format!(
+        CommandError::Configuration(format!(
             "settings.toml: {why} write dollars for a million tokens, such as 3.0."
         ))
     };
     let mut prices = BTreeMap::new();
     for (name, price) in &file.prices {
-        prices.insert(name.clone(), priced(name, price).map_err(wrong)?);
+        prices.insert(name.clone(), parse_price(name, price).map_err(wrong)?);
     }
     let price_file_problem = match price_file(paths) {
         Ok(newer) => {
@@ -49,26 +49,30 @@ pub fn read(file: &File, paths: &Paths) -> Result<Spend, Failed> {
         )),
     };
     let prices = Prices::new(prices);
-    let turn = turn::Limits { tokens: spend.turn_tokens, ..turn::Limits::HOUSE };
+    let turn = turn::TurnLimits { tokens: spend.turn_tokens, ..turn::TurnLimits::DEFAULT };
     let reply = u64::from(file.model.max_tokens.unwrap_or(super::MESSAGES_REPLY_TOKENS));
-    let purse = Purse { prices: Arc::new(prices), limit, reply, ..Purse::default() };
-    Ok(Spend { purse, turn, price_file_problem })
+    let purse = Budget { prices: Arc::new(prices), limit, max_reply_tokens: reply, ..Budget::default() };
+    Ok(SpendSettings { budget: purse, turn, price_file_problem })
 }
 
-fn most<T>(name: &str, most: &Most, read: impl Fn(f64) -> Option<T>) -> Result<Option<T>, Failed> {
+fn parse_limit<T>(
+    name: &str,
+    most: &LimitValue,
+    read: impl Fn(f64) -> Option<T>,
+) -> Result<Option<T>, CommandError> {
     let (read, given) = match most {
-        Most::Word(word) if word == "none" => return Ok(None),
-        Most::Word(word) => (None, word.clone()),
-        Most::Amount(amount) => (read(*amount), amount.to_string()),
+        LimitValue::Word(word) if word == "none" => return Ok(None),
+        LimitValue::Word(word) => (None, word.clone()),
+        LimitValue::Amount(amount) => (read(*amount), amount.to_string()),
     };
     read.map(Some).ok_or_else(|| {
-        Failed::Configuration(format!(
+        CommandError::Configuration(format!(
             "settings.toml: spend.{name} cannot be {given}. write an amount such as 5, or \"none\" for no limit."
         ))
     })
 }
 
-fn whole(amount: f64) -> Option<u64> {
+fn whole_number(amount: f64) -> Option<u64> {
     (amount.is_finite() && (0.0..1e15).contains(&amount)).then_some(amount as u64)
 }
 
@@ -84,19 +88,19 @@ fn price_file(paths: &Paths) -> Result<Vec<(String, Price)>, String> {
         }
         Err(error) => return Err(format!("{PRICE_FILE} can't be read ({error}).")),
     };
-    let prices: BTreeMap<String, file::Price> = toml::from_str(&text).map_err(|error| {
+    let prices: BTreeMap<String, file::PriceEntry> = toml::from_str(&text).map_err(|error| {
         let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
         let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
         format!("{PRICE_FILE}{line} is not a price.")
     })?;
-    prices.iter().map(|(name, price)| Ok((name.clone(), priced(name, price)?))).collect()
+    prices.iter().map(|(name, price)| Ok((name.clone(), parse_price(name, price)?))).collect()
 }
 
 /// Converts one price, or returns an error message that names it.
-fn priced(name: &str, price: &file::Price) -> Result<Price, String> {
+fn parse_price(name: &str, price: &file::PriceEntry) -> Result<Price, String> {
     let rates = |input: f64, output, cache_read: Option<f64>, cache_write: Option<f64>, hour: Option<f64>| {
         let read = |dollars: f64| {
-            Micros::dollars(dollars).ok_or_else(|| format!("a price of \"{name}\" is {dollars}."))
+            Micros::from_dollars(dollars).ok_or_else(|| format!("a price of \"{name}\" is {dollars}."))
         };
         // Servers without a price for the cache bill its tokens as input.
         let cache_write = cache_write.unwrap_or(input);
@@ -110,7 +114,8 @@ fn priced(name: &str, price: &file::Price) -> Result<Price, String> {
         })
     };
     let dollars = price.per_call.unwrap_or_default();
-    let per_call = Micros::dollars(dollars).ok_or_else(|| format!("a price of \"{name}\" is {dollars}."))?;
+    let per_call =
+        Micros::from_dollars(dollars).ok_or_else(|| format!("a price of \"{name}\" is {dollars}."))?;
     let long = price.long_prompt.as_ref().map(|long| {
         let rates = rates(long.input, long.output, long.cache_read, long.cache_write, long.cache_write_1h)?;
         Ok::<_, String>(LongPrompt { above: long.above, rates })
@@ -122,36 +127,36 @@ fn priced(name: &str, price: &file::Price) -> Result<Price, String> {
 #[cfg(test)]
 mod tests {
     use domain::conversation::Usage;
-    use domain::cost::Call;
+    use domain::cost::ModelCall;
 
     use super::*;
 
-    fn with(text: &str) -> Result<Spend, String> {
+    fn spend_with(text: &str) -> Result<SpendSettings, String> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("settings.toml"), text).unwrap();
         spend_in(dir.path())
     }
 
-    fn spend_in(dir: &std::path::Path) -> Result<Spend, String> {
+    fn spend_in(dir: &std::path::Path) -> Result<SpendSettings, String> {
         let paths = Paths::new(dir);
-        File::read(&paths).and_then(|file| read(&file, &paths)).map_err(|failed| failed.to_string())
+        SettingsFile::read(&paths).and_then(|file| read(&file, &paths)).map_err(|failed| failed.to_string())
     }
 
     #[test]
-    fn a_price_in_the_settings_replaces_those_that_follow_from_it() {
-        let spend = with("[prices]\n\"claude-haiku-5-5\" = { input = 1.0, output = 2.0 }\n").unwrap();
+    fn configured_price_replaces_derived_prices() {
+        let spend = spend_with("[prices]\n\"claude-haiku-5-5\" = { input = 1.0, output = 2.0 }\n").unwrap();
         let million = 1_000_000;
         let cost = |usage| {
-            let call = Call { model: "anthropic:claude-haiku-5-5".to_owned(), usage };
-            spend.purse.prices.of(&call).unwrap()
+            let call = ModelCall { model: "anthropic:claude-haiku-5-5".to_owned(), usage };
+            spend.budget.prices.cost_of(&call).unwrap()
         };
         let hour = Usage { cache_write: million, cache_write_1h: million, ..Usage::default() };
-        assert_eq!(cost(hour), Micros::dollars(2.0).unwrap());
-        assert_eq!(cost(Usage { input: million, ..Usage::default() }), Micros::dollars(1.0).unwrap());
+        assert_eq!(cost(hour), Micros::from_dollars(2.0).unwrap());
+        assert_eq!(cost(Usage { input: million, ..Usage::default() }), Micros::from_dollars(1.0).unwrap());
     }
 
     #[test]
-    fn the_price_file_replaces_prices_and_a_bad_one_affects_only_itself() {
+    fn price_file_overrides_prices_and_an_invalid_one_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let with = |text: &str| {
             std::fs::write(dir.path().join("prices.toml"), text).unwrap();
@@ -179,27 +184,31 @@ mod tests {
     }
 
     #[test]
-    fn a_web_search_has_a_price_that_can_be_replaced() {
+    fn web_search_price_can_be_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let spend = spend_in(dir.path()).unwrap();
-        let search = |spend: &Spend, vendor: &str| {
-            let call = Call { model: format!("{vendor}:web_search"), usage: Usage::default() };
-            spend.purse.prices.of(&call)
+        let search = |spend: &SpendSettings, vendor: &str| {
+            let call = ModelCall { model: format!("{vendor}:web_search"), usage: Usage::default() };
+            spend.budget.prices.cost_of(&call)
         };
         for vendor in ["anthropic", "openai"] {
-            assert_eq!(search(&spend, vendor), Micros::dollars(0.01), "{vendor}");
+            assert_eq!(search(&spend, vendor), Micros::from_dollars(0.01), "{vendor}");
         }
         let newer = "\"anthropic:web_search\" = { input = 0, output = 0, per_call = 0.025 }";
         std::fs::write(dir.path().join("prices.toml"), newer).unwrap();
-        assert_eq!(search(&spend_in(dir.path()).unwrap(), "anthropic"), Micros::dollars(0.025));
+        assert_eq!(search(&spend_in(dir.path()).unwrap(), "anthropic"), Micros::from_dollars(0.025));
     }
 
     #[test]
-    fn the_list_prices_are_those_of_the_vendor() {
+    fn list_prices_match_the_vendor() {
         let spend = spend_in(std::path::Path::new("/nowhere")).unwrap();
         let million = 1_000_000;
         let dollars = |model: &str, usage: Usage| {
-            spend.purse.prices.of(&Call { model: format!("anthropic:{model}"), usage }).map(|micros| micros.0)
+            spend
+                .budget
+                .prices
+                .cost_of(&ModelCall { model: format!("anthropic:{model}"), usage })
+                .map(|micros| micros.0)
         };
         let hour = Usage { cache_write: million, cache_write_1h: million, ..Usage::default() };
         for (model, price) in [
@@ -219,15 +228,15 @@ mod tests {
         assert_eq!(dollars("claude-haiku-5-5", read(100_001)), Some(50_001));
     }
 
-    fn cost(spend: &Spend, model: &str) -> Option<Micros> {
+    fn cost(spend: &SpendSettings, model: &str) -> Option<Micros> {
         let usage = Usage { input: 1_000_000, ..Usage::default() };
-        spend.purse.prices.of(&Call { model: model.to_owned(), usage })
+        spend.budget.prices.cost_of(&ModelCall { model: model.to_owned(), usage })
     }
 
     /// Each model with a short name has its own price, which a newer model may change.
     #[test]
-    fn every_model_that_has_a_short_name_has_a_price() {
-        let file = File::read(&Paths::new("/nowhere")).unwrap();
+    fn every_model_with_a_short_name_has_a_price() {
+        let file = SettingsFile::read(&Paths::new("/nowhere")).unwrap();
         let spend = read(&file, &Paths::new("/nowhere")).unwrap();
         for model in file.model.aliases.values() {
             assert!(file.prices.contains_key(model), "{model} is not among the prices");
@@ -236,19 +245,19 @@ mod tests {
             }
         }
         assert_eq!(cost(&spend, "openai:qwen3"), None);
-        assert!(spend.purse.limit.money > Some(Micros(0)) && spend.purse.limit.tokens > Some(0));
+        assert!(spend.budget.limit.money > Some(Micros(0)) && spend.budget.limit.tokens > Some(0));
     }
 
     #[test]
-    fn the_human_sets_prices_and_limits_and_hears_what_is_wrong_with_them() {
+    fn user_sets_prices_and_limits_and_invalid_ones_are_reported() {
         let free = "\"openai:\" = { input = 0, output = 0, cache_read = 0, cache_write = 0 }";
         let spend =
-            with(&format!("[prices]\n{free}\n[spend]\nunattended_dollars_per_day = \"none\"")).unwrap();
+            spend_with(&format!("[prices]\n{free}\n[spend]\nunattended_dollars_per_day = \"none\"")).unwrap();
         assert_eq!(cost(&spend, "openai:qwen3"), Some(Micros(0)));
         assert!(cost(&spend, "anthropic:claude-sonnet-9").is_some(), "the usual prices stay");
-        assert_eq!(spend.purse.limit.money, None);
+        assert_eq!(spend.budget.limit.money, None);
 
-        let wrong = |text: &str| with(text).unwrap_err();
+        let wrong = |text: &str| spend_with(text).unwrap_err();
         assert!(wrong("[spend]\nunattended_dollars_per_day = -1").contains("write an amount such as 5"));
         assert!(wrong("[spend]\nunattended_tokens_per_day = \"lots\"").contains("cannot be lots"));
         assert!(wrong("[prices]\n\"claude-opus\" = { input = -5 }").contains("claude-opus"));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::file::File;
+use super::file::SettingsFile;
 
 /// Settings of program updates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Upgrade {
     /// The configured checkout.
     pub checkout: Option<PathBuf>,
     /// Searches for a checkout if none is configured.
-    pub looks: bool,
+    pub searches: bool,
     /// The build command.
     pub build: String,
     /// The built file, relative to the checkout.
@@ -21,12 +21,12 @@ pub struct Upgrade {
     pub signers: Option<PathBuf>,
 }
 
-pub fn read(file: &File) -> Upgrade {
+pub fn read(file: &SettingsFile) -> Upgrade {
     let named = |word: &str| (!["auto", "none"].contains(&word)).then(|| PathBuf::from(word));
     let update = &file.update;
     Upgrade {
         checkout: named(&update.checkout),
-        looks: update.checkout == "auto",
+        searches: update.checkout == "auto",
         build: update.build.clone(),
         binary: PathBuf::from(&update.binary),
         program: named(&update.program),

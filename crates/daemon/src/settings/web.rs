@@ -1,23 +1,23 @@
 //! The web search provider: a configured engine, or the model's vendor.
 
 use journal::Paths;
-use tools::web::{Engine, Key};
+use tools::web::{ApiKey, SearchEngine};
 
-use super::file::File;
-use super::key::{self, SEARCH};
-use super::{Brain, Environment, OPENAI_URL, Settings};
-use crate::exit::Failed;
+use super::file::SettingsFile;
+use super::secrets::{self, SEARCH};
+use super::{Environment, ModelConfig, OPENAI_URL, Settings};
+use crate::exit::CommandError;
 
 /// The configured web search.
 #[derive(Clone, Debug)]
-pub struct Search {
-    pub choice: Choice,
-    pub engine: Option<Engine>,
+pub struct SearchSettings {
+    pub choice: SearchChoice,
+    pub engine: Option<SearchEngine>,
 }
 
 /// The user's choice of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum SearchChoice {
     /// The configured engine; without one the vendor, if it can search.
     Auto,
     Vendor,
@@ -26,8 +26,8 @@ pub enum Choice {
 
 /// The provider that results from all settings.
 #[derive(Clone, Debug)]
-pub enum SearchWay {
-    Engine(Engine),
+pub enum SearchProvider {
+    Engine(SearchEngine),
     /// The vendor, with this model.
     Vendor(String),
     /// None; the reason as half a sentence.
@@ -35,60 +35,66 @@ pub enum SearchWay {
 }
 
 /// Reads the settings. An engine uses Brave's API if it has a key, else that of SearXNG.
-pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Search, Failed> {
+pub fn read(
+    environment: &Environment,
+    file: &SettingsFile,
+    paths: &Paths,
+) -> Result<SearchSettings, CommandError> {
     let wanted = environment.get("OLLIM_SEARCH").unwrap_or(&file.search.r#use);
     let choice = match wanted {
-        "auto" => Choice::Auto,
-        "vendor" => Choice::Vendor,
-        "none" => Choice::None,
+        "auto" => SearchChoice::Auto,
+        "vendor" => SearchChoice::Vendor,
+        "none" => SearchChoice::None,
         other => {
-            return Err(Failed::Configuration(format!(
+            return Err(CommandError::Configuration(format!(
                 "OLLIM_SEARCH: I don't understand `{other}`. Use `auto`, `vendor` (the model's vendor searches) or `none`."
             )));
         }
     };
-    let Some(url) = environment.get("OLLIM_SEARCH_URL") else { return Ok(Search { choice, engine: None }) };
-    let key = key::source(environment, paths, SEARCH)?.map(Key::kept_by);
-    let engine = Engine::read(url, key)
-        .map_err(|wrong| Failed::Configuration(format!("OLLIM_SEARCH_URL: {wrong}")))?;
-    Ok(Search { choice, engine: Some(engine) })
+    let Some(url) = environment.get("OLLIM_SEARCH_URL") else {
+        return Ok(SearchSettings { choice, engine: None });
+    };
+    let key = secrets::secret_reader(environment, paths, SEARCH)?.map(ApiKey::from_lookup);
+    let engine = SearchEngine::parse(url, key)
+        .map_err(|wrong| CommandError::Configuration(format!("OLLIM_SEARCH_URL: {wrong}")))?;
+    Ok(SearchSettings { choice, engine: Some(engine) })
 }
 
 /// A hint how to configure a search engine.
-const SET_ONE: &str = "OLLIM_SEARCH_URL sets a SearXNG, or an API like Brave's";
+const SETUP_HINT: &str = "OLLIM_SEARCH_URL sets a SearXNG, or an API like Brave's";
 
 /// Returns the provider for these settings.
-pub fn way(settings: &Settings) -> SearchWay {
-    let Search { choice, engine } = &settings.places.search;
+pub fn search_provider(settings: &Settings) -> SearchProvider {
+    let SearchSettings { choice, engine } = &settings.integrations.search;
     match (choice, engine) {
-        (Choice::None, _) => {
-            return SearchWay::Off("the user turned it off (OLLIM_SEARCH is `none`)".to_owned());
+        (SearchChoice::None, _) => {
+            return SearchProvider::Off("the user turned it off (OLLIM_SEARCH is `none`)".to_owned());
         }
-        (Choice::Auto, Some(engine)) => return SearchWay::Engine(engine.clone()),
-        (Choice::Auto | Choice::Vendor, _) => {}
+        (SearchChoice::Auto, Some(engine)) => return SearchProvider::Engine(engine.clone()),
+        (SearchChoice::Auto | SearchChoice::Vendor, _) => {}
     }
-    match &settings.brain {
-        Brain::Anthropic(brain) => {
-            SearchWay::Vendor(cheapest(settings).unwrap_or_else(|| brain.model.clone()))
+    match &settings.model {
+        ModelConfig::Anthropic(brain) => {
+            SearchProvider::Vendor(search_model(settings).unwrap_or_else(|| brain.model.clone()))
         }
-        Brain::OpenAi(brain) if brain.base_url == OPENAI_URL || *choice == Choice::Vendor => {
-            SearchWay::Vendor(brain.model.clone())
+        ModelConfig::OpenAi(brain) if brain.base_url == OPENAI_URL || *choice == SearchChoice::Vendor => {
+            SearchProvider::Vendor(brain.model.clone())
         }
-        Brain::OpenAi(brain) => SearchWay::Off(format!(
-            "no search engine is set, and {} is not known to search. {SET_ONE}; OLLIM_SEARCH=vendor tries the server",
-            wire::without_secrets(&brain.base_url)
+        ModelConfig::OpenAi(brain) => SearchProvider::Off(format!(
+            "no search engine is set, and {} is not known to search. {SETUP_HINT}; OLLIM_SEARCH=vendor tries the server",
+            wire::redact_address(&brain.base_url)
         )),
-        Brain::Claude(_) => SearchWay::Off(format!(
-            "no search engine is set, and the claude program keeps its web search to itself. {SET_ONE}"
+        ModelConfig::Claude(_) => SearchProvider::Off(format!(
+            "no search engine is set, and the claude program keeps its web search to itself. {SETUP_HINT}"
         )),
-        Brain::Offline | Brain::Keyless(_) => {
-            SearchWay::Off(format!("no search engine is set, and no model is connected. {SET_ONE}"))
+        ModelConfig::Offline | ModelConfig::MissingKey(_) => {
+            SearchProvider::Off(format!("no search engine is set, and no model is connected. {SETUP_HINT}"))
         }
     }
 }
 
 /// Returns Anthropic's cheapest model, which is good enough for searches.
-pub fn cheapest(settings: &Settings) -> Option<String> {
+pub fn search_model(settings: &Settings) -> Option<String> {
     settings.aliases.get("haiku").cloned()
 }
 
@@ -107,11 +113,12 @@ mod tests {
     const URL: (&str, &str) = ("OLLIM_SEARCH_URL", "http://127.0.0.1:8888");
 
     #[test]
-    fn a_search_engine_is_what_is_said_about_it() {
-        let engine = |variables: &[(&str, &str)]| settings(variables).map(|read| read.places.search.engine);
+    fn search_engine_follows_the_variables() {
+        let engine =
+            |variables: &[(&str, &str)]| settings(variables).map(|read| read.integrations.search.engine);
         assert!(engine(&[]).unwrap().is_none());
-        assert!(matches!(engine(&[URL]).unwrap(), Some(Engine::Open(_))));
-        assert!(matches!(engine(&[URL, ("OLLIM_SEARCH_KEY", "k")]).unwrap(), Some(Engine::Keyed(..))));
+        assert!(matches!(engine(&[URL]).unwrap(), Some(SearchEngine::Searxng(_))));
+        assert!(matches!(engine(&[URL, ("OLLIM_SEARCH_KEY", "k")]).unwrap(), Some(SearchEngine::Brave(..))));
         let wrong = engine(&[("OLLIM_SEARCH_URL", "searx")]).unwrap_err();
         assert!(wrong.contains("OLLIM_SEARCH_URL: `searx` is no address"), "{wrong}");
         let wrong = engine(&[("OLLIM_SEARCH", "google")]).unwrap_err();
@@ -120,11 +127,11 @@ mod tests {
 
     /// The vendor searches without configuration; a configured engine takes precedence.
     #[test]
-    fn the_vendor_searches_unless_an_engine_is_set() {
-        let told = |variables: &[(&str, &str)]| match way(&settings(variables).unwrap()) {
-            SearchWay::Engine(_) => "engine".to_owned(),
-            SearchWay::Vendor(model) => model,
-            SearchWay::Off(why) => format!("off: {why}"),
+    fn vendor_searches_unless_an_engine_is_set() {
+        let told = |variables: &[(&str, &str)]| match search_provider(&settings(variables).unwrap()) {
+            SearchProvider::Engine(_) => "engine".to_owned(),
+            SearchProvider::Vendor(model) => model,
+            SearchProvider::Off(why) => format!("off: {why}"),
         };
         let anthropic = ("ANTHROPIC_API_KEY", "k");
         let openai = ("OLLIM_MODEL", "openai:gpt-6-sol");

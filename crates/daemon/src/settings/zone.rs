@@ -2,33 +2,33 @@
 
 use jiff::tz::TimeZone;
 
-use super::{Environment, Guessed};
-use crate::exit::Failed;
+use super::{Environment, WithSource};
+use crate::exit::CommandError;
 
 /// Reads the configured zone, or detects it.
-pub fn read(environment: &Environment) -> Result<Guessed<TimeZone>, Failed> {
+pub fn read(environment: &Environment) -> Result<WithSource<TimeZone>, CommandError> {
     if let Some(name) = environment.get("OLLIM_TIMEZONE") {
         let zone = TimeZone::get(name).map_err(|_| {
-            Failed::Configuration(format!(
+            CommandError::Configuration(format!(
                 "OLLIM_TIMEZONE: there is no time zone called `{name}`. use a name like Europe/Berlin."
             ))
         })?;
-        return Ok(Guessed { value: zone, from: "OLLIM_TIMEZONE" });
+        return Ok(WithSource { value: zone, source: "OLLIM_TIMEZONE" });
     }
-    Ok(guessed())
+    Ok(detect())
 }
 
 /// Detects the zone of the machine.
-pub fn guessed() -> Guessed<TimeZone> {
-    from_machine().unwrap_or(Guessed { value: TimeZone::UTC, from: "a guess" })
+pub fn detect() -> WithSource<TimeZone> {
+    from_machine().unwrap_or(WithSource { value: TimeZone::UTC, source: "a guess" })
 }
 
-fn from_machine() -> Option<Guessed<TimeZone>> {
+fn from_machine() -> Option<WithSource<TimeZone>> {
     let timezone = std::fs::read_to_string("/etc/timezone").ok();
     if let Some(zone) = timezone.and_then(|name| TimeZone::get(name.trim()).ok()) {
-        return Some(Guessed { value: zone, from: "/etc/timezone" });
+        return Some(WithSource { value: zone, source: "/etc/timezone" });
     }
     let localtime = std::fs::read_link("/etc/localtime").ok()?;
     let (_, name) = localtime.to_str()?.split_once("/zoneinfo/")?;
-    Some(Guessed { value: TimeZone::get(name).ok()?, from: "/etc/localtime" })
+    Some(WithSource { value: TimeZone::get(name).ok()?, source: "/etc/localtime" })
 }

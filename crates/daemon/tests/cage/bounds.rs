@@ -5,17 +5,17 @@ use serde_json::json;
 use crate::rig::Rig;
 
 #[test]
-fn a_command_that_takes_too_long_is_ended_with_all_that_it_started() {
+fn timeout_ends_a_command_and_its_child_processes() {
     let rig = Rig::new();
-    let told = rig
+    let output = rig
         .call(json!({"command": "echo begun; (while :; do :; done) & while :; do :; done", "timeout": 300}));
-    let told = told.unwrap_err();
-    assert!(told.contains("ended after 0.3 seconds") && told.ends_with("begun"), "{told}");
-    rig.all_gone();
+    let output = output.unwrap_err();
+    assert!(output.contains("ended after 0.3 seconds") && output.ends_with("begun"), "{output}");
+    rig.wait_for_no_processes();
 }
 
 #[test]
-fn what_a_command_leaves_running_ends_with_it() {
+fn background_processes_end_with_their_command() {
     let rig = Rig::new();
     for stray in [
         "sleep 1000 & echo done",
@@ -24,17 +24,17 @@ fn what_a_command_leaves_running_ends_with_it() {
         "setsid sleep 1000 >/dev/null 2>&1 & echo done",
         "perl -e 'fork and exit; setpgrp; close STDOUT; close STDERR; sleep 1000'; echo done",
     ] {
-        let told = rig.bash(stray).unwrap();
-        assert!(told.contains("done"), "{stray}: {told}");
-        rig.all_gone();
+        let output = rig.bash(stray).unwrap();
+        assert!(output.contains("done"), "{stray}: {output}");
+        rig.wait_for_no_processes();
     }
 }
 
 /// A command and all its processes end when its parent ends in any way.
 #[test]
-fn a_command_does_not_outlive_whoever_started_it() {
+fn command_does_not_outlive_its_parent() {
     let rig = Rig::new();
-    let mut cage = std::process::Command::new(env!("CARGO_BIN_EXE_ollim-bot"))
+    let mut sandbox = std::process::Command::new(env!("CARGO_BIN_EXE_ollim-bot"))
         .args(["cage", &std::process::id().to_string(), "--seconds", "50", "--data"])
         .arg(rig.data())
         .arg("--work")
@@ -47,38 +47,39 @@ fn a_command_does_not_outlive_whoever_started_it() {
         std::thread::yield_now();
     }
     assert!(rig.processes().len() >= 2);
-    drop(cage.stdin.take());
-    assert!(!cage.wait().unwrap().success());
-    rig.all_gone();
+    drop(sandbox.stdin.take());
+    assert!(!sandbox.wait().unwrap().success());
+    rig.wait_for_no_processes();
 }
 
 /// I8: a fork bomb is ended with its call, long before the time limit.
 #[test]
-fn a_bomb_of_processes_is_put_out() {
+fn fork_bomb_is_stopped() {
     let rig = Rig::new();
-    let told = rig.bash("bomb() { bomb | bomb & }; bomb; while :; do :; done").unwrap_err();
-    assert!(told.contains("too many processes"), "{told}");
+    let output = rig.bash("bomb() { bomb | bomb & }; bomb; while :; do :; done").unwrap_err();
+    assert!(output.contains("too many processes"), "{output}");
     assert_eq!(rig.bash("echo alive").unwrap(), "alive");
 }
 
 /// I8: unbounded files, memory and output are limited.
 #[test]
-fn what_has_no_end_is_given_one() {
+fn unbounded_files_memory_and_output_are_limited() {
     let rig = Rig::new();
-    let told = rig.bash("head -c 10G /dev/zero > big; stat -c %s big").unwrap();
-    let size: u64 = told.lines().last().unwrap().parse().unwrap();
+    let output = rig.bash("head -c 10G /dev/zero > big; stat -c %s big").unwrap();
+    let size: u64 = output.lines().last().unwrap().parse().unwrap();
     assert!(size <= 256 * 1024 * 1024, "{size}");
-    let told = rig.bash("perl -e '$x = \"a\" x 3_000_000_000; print length $x'").unwrap();
-    assert!(!told.contains("3000000000"), "{told}");
-    let told = rig.call(json!({"command": "yes | head -c 50000000; echo last", "timeout": 60_000})).unwrap();
-    assert!(told.chars().count() < 31_000 && told.ends_with("last"), "{}", told.len());
-    assert!(told.contains("characters are left out here"));
-    let told = rig.bash("ulimit -c; ulimit -n; for i in {1..2000}; do eval \"exec $((i+10))</dev/null\" || break; done 2>&1 | head -1").unwrap();
-    assert!(told.starts_with("0\n512"), "{told}");
+    let output = rig.bash("perl -e '$x = \"a\" x 3_000_000_000; print length $x'").unwrap();
+    assert!(!output.contains("3000000000"), "{output}");
+    let output =
+        rig.call(json!({"command": "yes | head -c 50000000; echo last", "timeout": 60_000})).unwrap();
+    assert!(output.chars().count() < 31_000 && output.ends_with("last"), "{}", output.len());
+    assert!(output.contains("characters are left out here"));
+    let output = rig.bash("ulimit -c; ulimit -n; for i in {1..2000}; do eval \"exec $((i+10))</dev/null\" || break; done 2>&1 | head -1").unwrap();
+    assert!(output.starts_with("0\n512"), "{output}");
 }
 
 #[test]
-fn a_command_that_is_no_command_is_told_what_would_be_right() {
+fn invalid_command_gets_a_helpful_error() {
     let rig = Rig::new();
     let long = rig.bash(&"x".repeat(100_001)).unwrap_err();
     assert!(long.contains("write a script into `work/`"), "{long}");

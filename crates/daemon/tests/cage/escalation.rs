@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::rig::Rig;
 
 /// Files that define permissions.
-const POWER: [&str; 16] = [
+const PERMISSION_FILES: [&str; 16] = [
     "routines/mail.md",
     "routines/new.md",
     "reminders/new.md",
@@ -47,11 +47,11 @@ const EDITS: [&str; 16] = [
     "mv {folder} {folder}.old; mkdir {folder}; cp made {path}",
 ];
 
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+fn read_files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
         if entry.file_type().unwrap().is_dir() {
-            found.extend(files(&entry.path()))
+            found.extend(read_files(&entry.path()))
         } else {
             drop(found.insert(entry.path(), fs::read(entry.path()).unwrap_or_default()))
         }
@@ -62,7 +62,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// I6: 512 edits by every means of a shell, with absolute and relative paths, change or create no
 /// file outside the working folder.
 #[test]
-fn no_command_in_the_cage_gives_itself_more_power() {
+fn sandboxed_command_cannot_extend_permissions() {
     let rig = Rig::new();
     for (path, text) in [
         ("routines/mail.md", "---\nid: mail\ncron: 0 9 * * *\nallowed-tools:\n- Read\n---\nTriage.\n"),
@@ -74,21 +74,21 @@ fn no_command_in_the_cage_gives_itself_more_power() {
         fs::create_dir_all(rig.data().join(path).parent().unwrap()).unwrap();
         fs::write(rig.data().join(path), text).unwrap();
     }
-    let before = files(&rig.data());
+    let before = read_files(&rig.data());
     let mut edits = 0;
     for edit in EDITS {
         for root in [rig.data().display().to_string(), "../..".to_owned()] {
-            let one = |path: &str| {
+            let edit_path = |path: &str| {
                 let folder = path.rsplit_once('/').map_or("routines", |(folder, _)| folder);
                 let full = |path: &str| format!("{root}/{path}");
                 edit.replace("{path}", &full(path)).replace("{folder}", &full(folder))
             };
-            let all: Vec<String> = POWER.into_iter().map(one).collect();
+            let all: Vec<String> = PERMISSION_FILES.into_iter().map(edit_path).collect();
             edits += all.len();
             let command = format!("echo obey > made; cp made copy; {}; echo tried", all.join("; "));
-            let told = rig.bash(&command).unwrap();
-            assert!(told.contains("tried"), "{told}");
-            assert_eq!(files(&rig.data()), before, "{command}");
+            let output = rig.bash(&command).unwrap();
+            assert!(output.contains("tried"), "{output}");
+            assert_eq!(read_files(&rig.data()), before, "{command}");
         }
     }
     assert_eq!(edits, 512);

@@ -74,7 +74,7 @@ const WRITES: [(Control, &str); 27] = [
 ];
 
 /// Connections to other machines and other local programs.
-const TALKS: [(Control, &str); 11] = [
+const CONNECTIONS: [(Control, &str); 11] = [
     (Works, "exec 3<>/dev/tcp/127.0.0.1/{tcp} && echo ESCAPED"),
     (Works, "exec 3<>/dev/udp/127.0.0.1/{udp} && echo x >&3 && echo ESCAPED"),
     (Works, "perl -MSocket -e 'socket S, AF_INET, SOCK_DGRAM, 0 or die; print q(ESCAPED)'"),
@@ -92,7 +92,7 @@ const TALKS: [(Control, &str); 11] = [
 ];
 
 /// Other processes, and other namespaces.
-const POWERS: [(Control, &str); 11] = [
+const PROCESSES: [(Control, &str); 11] = [
     (Works, "kill -0 {pid} && echo ESCAPED"),
     (Untried, "kill -CONT {pid} && echo ESCAPED"),
     (Untried, "renice -n 19 -p {pid} && echo ESCAPED"),
@@ -136,15 +136,15 @@ const CALLS: [(&str, &str); 24] = [
 ];
 
 fn attempts() -> Vec<(Control, String)> {
-    let rows = READS.iter().chain(&WRITES).chain(&TALKS).chain(&POWERS);
+    let rows = READS.iter().chain(&WRITES).chain(&CONNECTIONS).chain(&PROCESSES);
     rows.map(|(control, attempt)| (*control, (*attempt).to_owned())).collect()
 }
 
 /// I8: more than 60 escape attempts read, write, reach and move nothing.
 #[test]
-fn no_way_leads_out_of_the_cage() {
+fn no_attempt_escapes_the_sandbox() {
     let rig = Rig::new();
-    let (tcp, heard) = listen();
+    let (tcp, connections) = listen();
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
     let sock = rig.home().join("control.sock");
     let _sock = UnixListener::bind(&sock).unwrap();
@@ -159,35 +159,35 @@ fn no_way_leads_out_of_the_cage() {
     };
     let attempts = attempts();
     assert!(attempts.len() >= 60, "{}", attempts.len());
-    let before = rig.untouchable();
-    let escaped = |told: &str| told.contains("ESCAPED") || told.contains(SECRET);
+    let before = rig.protected_files();
+    let escaped = |text: &str| text.contains("ESCAPED") || text.contains(SECRET);
     for (control, attempt) in &attempts {
         let attempt = fill(attempt);
-        let told = rig.bash(&format!("echo tried; {attempt}")).unwrap_or_else(|failed| failed);
-        assert!(told.contains("tried"), "{attempt}: {told}");
-        assert!(!escaped(&told), "{attempt}: {told}");
-        assert_eq!(rig.untouchable(), before, "{attempt}");
+        let text = rig.bash(&format!("echo tried; {attempt}")).unwrap_or_else(|failed| failed);
+        assert!(text.contains("tried"), "{attempt}: {text}");
+        assert!(!escaped(&text), "{attempt}: {text}");
+        assert_eq!(rig.protected_files(), before, "{attempt}");
         if *control == Works {
-            let free =
+            let unsandboxed =
                 std::process::Command::new("bash").args(["-c", &attempt]).current_dir(rig.work()).output();
-            let told = String::from_utf8_lossy(&free.unwrap().stdout).into_owned();
-            assert!(escaped(&told), "{attempt} does not even work without a cage: {told}");
-            rig.sweep();
+            let text = String::from_utf8_lossy(&unsandboxed.unwrap().stdout).into_owned();
+            assert!(escaped(&text), "{attempt} does not even work without a cage: {text}");
+            rig.clear_work();
         }
     }
-    assert_eq!(heard(), 1, "only the one that was tried without a cage came through");
+    assert_eq!(connections(), 1, "only the one that was tried without a cage came through");
 }
 
 /// I8: system calls that do not concern files reach neither another process nor the machine.
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn no_call_reaches_another_process_or_the_machine() {
+fn system_calls_reach_neither_other_processes_nor_the_machine() {
     let rig = Rig::new();
     for (name, call) in CALLS {
         let call = call.replace("{pid}", &std::process::id().to_string());
-        let told = rig.bash(&format!("perl -e '$r = syscall {call}; print qq(r=$r e=) . ($!+0)'")).unwrap();
-        assert!(told.starts_with("r=-1 e=1") || told.starts_with("r=-1 e=38"), "{name}: {told}");
+        let output = rig.bash(&format!("perl -e '$r = syscall {call}; print qq(r=$r e=) . ($!+0)'")).unwrap();
+        assert!(output.starts_with("r=-1 e=1") || output.starts_with("r=-1 e=38"), "{name}: {output}");
     }
-    let told = rig.bash("perl -e 'print syscall 39'").unwrap();
-    assert!(told.parse::<u32>().is_ok_and(|pid| pid > 0), "one that is allowed works: {told}");
+    let output = rig.bash("perl -e 'print syscall 39'").unwrap();
+    assert!(output.parse::<u32>().is_ok_and(|pid| pid > 0), "one that is allowed works: {output}");
 }

@@ -16,13 +16,13 @@ use serde_json::json;
 use rig::{Rig, SECRET, is_empty};
 
 #[test]
-fn a_command_works_in_its_folder_and_reads_the_rest() {
+fn command_writes_its_folder_and_reads_the_data_directory() {
     let rig = Rig::new();
-    let told = rig.bash("echo hi; pwd").unwrap();
-    assert!(told.starts_with(&format!("hi\n{}/run-", rig.work().display())), "{told}");
+    let output = rig.bash("echo hi; pwd").unwrap();
+    assert!(output.starts_with(&format!("hi\n{}/run-", rig.work().display())), "{output}");
     assert_eq!(rig.bash("cat $DATA/notes/n.md > copy && sort copy | head -1").unwrap(), "a note");
-    let moving = "cp $DATA/notes/n.md copy && mkdir -p a/b && mv copy a/b/ && diff a/b/copy $DATA/notes/n.md && ls a/b";
-    assert_eq!(rig.bash(moving).unwrap(), "copy");
+    let copy_and_move = "cp $DATA/notes/n.md copy && mkdir -p a/b && mv copy a/b/ && diff a/b/copy $DATA/notes/n.md && ls a/b";
+    assert_eq!(rig.bash(copy_and_move).unwrap(), "copy");
     assert!(is_empty(&rig.work()), "nothing is left for the next one to find");
     assert_eq!(rig.bash("true").unwrap(), "(it printed nothing)");
     assert_eq!(rig.bash("echo out; echo err >&2; exit 3").unwrap(), "out\nerr\n(exit code 3)");
@@ -33,9 +33,9 @@ fn a_command_works_in_its_folder_and_reads_the_rest() {
 
 /// J3: no process of a command, nor the sandbox process, inherits our environment.
 #[test]
-fn a_command_finds_no_variable_of_ours() {
+fn command_inherits_no_environment_variable() {
     let rig = Rig::new();
-    let told =
+    let output =
         rig.with_running("env > seen; touch ready; until [ -e go ]; do :; done; cat seen", |processes| {
             for process in processes {
                 let environ = std::fs::read(process.join("environ")).unwrap();
@@ -43,26 +43,27 @@ fn a_command_finds_no_variable_of_ours() {
                     .split(|byte| *byte == 0)
                     .filter_map(|pair| pair.split(|byte| *byte == b'=').next())
                     .collect();
-                let ours: &[&[u8]] = &[
+                let allowed: &[&[u8]] = &[
                     b"", b"DATA", b"HOME", b"LANG", b"PATH", b"PWD", b"SHLVL", b"TERM", b"TMPDIR", b"TZ",
                     b"_",
                 ];
-                assert!(names.iter().all(|name| ours.contains(name)), "{process:?}: {names:?}");
+                assert!(names.iter().all(|name| allowed.contains(name)), "{process:?}: {names:?}");
             }
         });
-    let told = told.unwrap();
+    let output = output.unwrap();
     assert!(
-        told.contains(&format!("HOME={}/run-", rig.work().display())) && told.contains("TZ=Europe/Madrid"),
-        "{told}"
+        output.contains(&format!("HOME={}/run-", rig.work().display()))
+            && output.contains("TZ=Europe/Madrid"),
+        "{output}"
     );
-    assert!(!told.contains("CARGO"), "{told}");
+    assert!(!output.contains("CARGO"), "{output}");
 }
 
 /// I8, J3: no process of a command has capabilities, files of ours, or a terminal.
 #[test]
-fn a_command_has_no_right_and_no_file_of_ours() {
+fn command_has_no_capability_and_no_inherited_file() {
     let rig = Rig::new();
-    let told = rig.with_running("touch ready; until [ -e go ]; do :; done", |processes| {
+    let output = rig.with_running("touch ready; until [ -e go ]; do :; done", |processes| {
         assert!(processes.len() >= 2, "the cage and its shell: {processes:?}");
         for process in processes {
             let status = std::fs::read_to_string(process.join("status")).unwrap();
@@ -81,40 +82,40 @@ fn a_command_has_no_right_and_no_file_of_ours() {
             assert!(open.iter().all(|path| harmless(path)), "{open:?}");
         }
     });
-    told.unwrap();
+    output.unwrap();
 }
 
 /// A single command of our own runs in-process, outside the shell. Anything more runs in the shell
 /// and reaches no daemon.
 #[test]
-fn a_command_of_ours_runs_outside_of_the_shell() {
+fn own_command_runs_outside_the_shell() {
     let rig = Rig::new();
     assert_eq!(rig.bash("ollim-bot tasks add 'buy milk; eggs'").unwrap(), "own: tasks|add|buy milk; eggs");
-    let told = rig.bash("ollim-bot tasks list; echo after").unwrap();
-    assert!(told.contains("after") && !told.contains("own:"), "{told}");
+    let output = rig.bash("ollim-bot tasks list; echo after").unwrap();
+    assert!(output.contains("after") && !output.contains("own:"), "{output}");
     let program = env!("CARGO_BIN_EXE_ollim-bot");
-    let told = rig.bash(&format!("{program} --data-dir {} status", rig.data().display())).unwrap();
-    assert!(!told.contains(SECRET) && told.contains("exit code"), "{told}");
+    let output = rig.bash(&format!("{program} --data-dir {} status", rig.data().display())).unwrap();
+    assert!(!output.contains(SECRET) && output.contains("exit code"), "{output}");
 }
 
 /// Network access needs both the configured rule and the flag of the call; file access stays
 /// restricted.
 #[test]
-fn network_is_had_when_it_is_allowed_and_asked_for() {
+fn network_needs_the_rule_and_the_flag_of_the_call() {
     let dial = |port: u16| format!("(exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3 && echo reached) 2>&1");
     let never = Rig::new();
     let refused = never.call(json!({"command": "true", "network": true})).unwrap_err();
     assert!(refused.contains("commands have no network here"), "{refused}");
     let rig = Rig::with_network();
-    let (port, heard) = rig::listen();
+    let (port, connections) = rig::listen();
     assert!(!rig.bash(&dial(port)).unwrap().contains("reached"), "it did not ask");
-    let told = rig.call(json!({"command": dial(port), "network": true})).unwrap();
-    assert!(told.contains("reached"), "{told}");
-    assert_eq!(heard(), 1);
+    let output = rig.call(json!({"command": dial(port), "network": true})).unwrap();
+    assert!(output.contains("reached"), "{output}");
+    assert_eq!(connections(), 1);
     let unix = format!(
         "perl -MSocket -e 'socket(S,AF_UNIX,SOCK_STREAM,0) or die $!; print \"ESCAPED\"'; cat {}/state/secret",
         rig.data().display()
     );
-    let told = rig.call(json!({"command": unix, "network": true})).unwrap();
-    assert!(!told.contains("ESCAPED") && !told.contains(SECRET), "{told}");
+    let output = rig.call(json!({"command": unix, "network": true})).unwrap();
+    assert!(!output.contains("ESCAPED") && !output.contains(SECRET), "{output}");
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use expect_test::Expect;
 use serde_json::Value;
-use testkit::kill::{Program, stderr, stdout};
+use testkit::process::{Program, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
@@ -33,20 +33,20 @@ pub fn read(program: &Program, file: &str) -> String {
 }
 
 /// Runs a command that must succeed, and returns its output.
-pub fn said(program: &Program, arguments: &[&str]) -> String {
+pub fn output_of(program: &Program, arguments: &[&str]) -> String {
     let output = program.run(arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
     stdout(&output).trim_end().to_owned()
 }
 
 /// Runs a command that must fail with `code` and this error output.
-pub fn fails(program: &Program, arguments: &[&str], code: i32, told: Expect) {
+pub fn expect_failure(program: &Program, arguments: &[&str], code: i32, expected: Expect) {
     let output = program.run(arguments);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
-    told.assert_eq(stderr(&output).trim_end());
+    expected.assert_eq(stderr(&output).trim_end());
 }
 
-pub fn json(program: &Program, arguments: &[&str]) -> Value {
-    let said = said(program, &[arguments, &["--json"]].concat());
-    serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
+pub fn json_of(program: &Program, arguments: &[&str]) -> Value {
+    let output = output_of(program, &[arguments, &["--json"]].concat());
+    serde_json::from_str(&output).unwrap_or_else(|error| panic!("{error}: {output}"))
 }

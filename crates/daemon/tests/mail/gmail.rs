@@ -2,10 +2,10 @@
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use testkit::google::{Fault, mail};
-use testkit::kill::{Program, stderr, stdout};
+use testkit::google::{GoogleFault, mail};
+use testkit::process::{Program, stderr, stdout};
 
-use crate::rig::connected;
+use crate::rig::connected_account;
 
 fn check(program: &Program, arguments: &[&str], expected: &Expect) {
     let output = program.run(arguments);
@@ -15,11 +15,11 @@ fn check(program: &Program, arguments: &[&str], expected: &Expect) {
 
 /// GO-22: a line has id, local time, sender and subject, with placeholders for missing values.
 #[test]
-fn unread_and_found_mail_is_listed() {
-    let (google, program) = connected();
+fn unread_and_matching_mail_is_listed() {
+    let (google, program) = connected_account();
     let mut odd = mail("18c2", "<news@example.org>", "", "");
     odd["internalDate"] = json!(null);
-    google.server().world().mails =
+    google.server().account().messages =
         vec![mail("18c1", "\"Bell, Ann\" <ann@example.org>", "=?utf-8?Q?Gr=C3=BC=C3=9Fe?=", "x"), odd];
     for name in ["mail", "gmail"] {
         check(
@@ -48,19 +48,22 @@ fn unread_and_found_mail_is_listed() {
         "#]],
         );
     }
-    let requests = google.server().world().requests.clone();
-    assert_eq!(requests[0].asks("maxResults"), Some("20"));
-    assert!(requests.iter().any(|request| request.asks("q") == Some("-from:nobody")));
+    let requests = google.server().account().requests.clone();
+    assert_eq!(requests[0].query_value("maxResults"), Some("20"));
+    assert!(requests.iter().any(|request| request.query_value("q") == Some("-from:nobody")));
     program.run(&["mail", "search", "--max", "3", "from:ann", "is:unread"]);
-    let asked = google.server().world().requests.last().expect("a request").clone();
-    assert_eq!((asked.asks("q"), asked.asks("maxResults")), (Some("from:ann is:unread"), Some("3")));
+    let asked = google.server().account().requests.last().expect("a request").clone();
+    assert_eq!(
+        (asked.query_value("q"), asked.query_value("maxResults")),
+        (Some("from:ann is:unread"), Some("3"))
+    );
 }
 
 /// GO-23: a message is shown with its headers and then its text.
 #[test]
-fn a_letter_is_read() {
-    let (google, program) = connected();
-    google.server().world().mails = vec![
+fn message_is_shown_with_headers_and_text() {
+    let (google, program) = connected_account();
+    google.server().account().messages = vec![
         mail("18c1", "Ann <ann@example.org>", "Lunch?", "Are you free\r\non Monday?\u{1b}[31m\r\n"),
         mail("18c2", "Ann <ann@example.org>", "", ""),
     ];
@@ -96,7 +99,7 @@ fn a_letter_is_read() {
 /// GO-24: a line has two spaces, the id, two spaces, and the name.
 #[test]
 fn labels_are_listed() {
-    let (_google, program) = connected();
+    let (_google, program) = connected_account();
     check(
         &program,
         &["mail", "labels"],
@@ -109,9 +112,9 @@ fn labels_are_listed() {
 }
 
 #[test]
-fn programs_get_json() {
-    let (google, program) = connected();
-    google.server().world().mails = vec![mail("18c1", "Ann <ann@example.org>", "Lunch?", "hi")];
+fn json_output_has_all_fields() {
+    let (google, program) = connected_account();
+    google.server().account().messages = vec![mail("18c1", "Ann <ann@example.org>", "Lunch?", "hi")];
     let json = |arguments: &[&str]| -> Value {
         let output = program.run(arguments);
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(&output)))
@@ -126,15 +129,15 @@ fn programs_get_json() {
 
 /// GO-26: an error is one plain line with exit code 1.
 #[test]
-fn what_google_refuses_is_one_line() {
-    let (google, program) = connected();
-    let fault = |status: u16, body: &str| Fault {
+fn google_error_is_one_line() {
+    let (google, program) = connected_account();
+    let fault = |status: u16, body: &str| GoogleFault {
         path: "gmail",
         status,
         retry_after: Some(9),
         body: body.to_owned(),
     };
-    google.server().world().faults.extend([fault(429, ""), fault(500, "<html>oops</html>")]);
+    google.server().account().faults.extend([fault(429, ""), fault(500, "<html>oops</html>")]);
     check(
         &program,
         &["mail", "unread"],

@@ -2,7 +2,7 @@
 //! directory of the old program.
 #![expect(clippy::unwrap_used, reason = "the setup of a test must succeed")]
 
-mod cut_short;
+mod interrupted_import;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -12,8 +12,8 @@ use std::process::Stdio;
 use rusqlite::Connection;
 use rusqlite::types::Value as Cell;
 use serde_json::Value;
-use testkit::kill::{Program, contents, finish, stderr, stdout};
-use testkit::oracle::examine;
+use testkit::oracle::find_violations;
+use testkit::process::{Program, read_tree, run_to_end, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
@@ -29,7 +29,7 @@ const JOBS: [(&str, &str); 5] = [
 ];
 
 /// Creates a data directory with messages, plans and settings.
-fn lived_in() -> Program {
+fn used_program() -> Program {
     let program = Program::offline(BINARY);
     for (name, text) in JOBS {
         let path = program.data().join(name);
@@ -37,21 +37,21 @@ fn lived_in() -> Program {
         std::fs::write(path, text).unwrap();
     }
     let running = program.start();
-    running.converse("remind me to water the plants tomorrow at 10").unwrap();
-    running.converse("the locker is 417").unwrap();
+    running.send_and_wait("remind me to water the plants tomorrow at 10").unwrap();
+    running.send_and_wait("the locker is 417").unwrap();
     running.command("/ping-budget 4 60").unwrap();
     running.terminate();
     program
 }
 
 /// Returns all rows of a journal.
-fn log(data: &Path) -> BTreeMap<String, Vec<Vec<Cell>>> {
-    let log = Connection::open(data.join("state/journal.db")).unwrap();
-    let mut names = log.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
+fn read_journal(data: &Path) -> BTreeMap<String, Vec<Vec<Cell>>> {
+    let journal = Connection::open(data.join("state/journal.db")).unwrap();
+    let mut names = journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
     let names: Vec<String> =
         names.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
     let rows = |table: String| {
-        let mut all = log.prepare(&format!("SELECT * FROM {table} ORDER BY 1")).unwrap();
+        let mut all = journal.prepare(&format!("SELECT * FROM {table} ORDER BY 1")).unwrap();
         let width = all.column_count();
         let row = |row: &rusqlite::Row<'_>| (0..width).map(|at| row.get(at)).collect();
         let rows = all.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap();
@@ -65,97 +65,97 @@ fn log(data: &Path) -> BTreeMap<String, Vec<Vec<Cell>>> {
 }
 
 /// Returns all files of `data` except the journal and those that the archive leaves out.
-fn files(data: &Path, left_out: &[String]) -> BTreeMap<PathBuf, Vec<u8>> {
-    let is_left = |name: &Path| left_out.iter().any(|left| name.starts_with(left));
-    contents(data)
+fn read_files(data: &Path, left_out: &[String]) -> BTreeMap<PathBuf, Vec<u8>> {
+    let is_left_out = |name: &Path| left_out.iter().any(|left| name.starts_with(left));
+    read_tree(data)
         .into_iter()
         .map(|(path, bytes)| (path.strip_prefix(data).unwrap().to_owned(), bytes))
-        .filter(|(name, _)| !is_left(name) && !name.starts_with("state/journal.db"))
+        .filter(|(name, _)| !is_left_out(name) && !name.starts_with("state/journal.db"))
         .collect()
 }
 
-fn json(program: &Program, arguments: &[&str]) -> Value {
+fn json_of(program: &Program, arguments: &[&str]) -> Value {
     let output = program.run(&[arguments, &["--json"]].concat());
     serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{arguments:?}: {}", stderr(&output)))
 }
 
 /// Returns the upcoming work as reported by every command.
-fn planned(program: &Program) -> Vec<Value> {
+fn upcoming(program: &Program) -> Vec<Value> {
     let span = ["simulate", "--from", "2030-11-04", "--to", "2030-11-12"];
-    let mut told = vec![
-        json(program, &["routine", "next", "mail", "--count", "9"]),
-        json(program, &["routine", "next", "tea", "--count", "9"]),
-        json(program, &["routine", "list"]),
-        json(program, &["reminder", "list"]),
-        json(program, &["inbox"]),
-        json(program, &["pings"])["budget"].clone(),
+    let mut output = vec![
+        json_of(program, &["routine", "next", "mail", "--count", "9"]),
+        json_of(program, &["routine", "next", "tea", "--count", "9"]),
+        json_of(program, &["routine", "list"]),
+        json_of(program, &["reminder", "list"]),
+        json_of(program, &["inbox"]),
+        json_of(program, &["pings"])["budget"].clone(),
     ];
-    told.push(json(program, &span));
-    told
+    output.push(json_of(program, &span));
+    output
 }
 
 /// An archive imported into an empty directory is byte-identical, and the same work is upcoming.
 #[test]
-fn everything_moves_to_another_directory() {
-    let mut program = lived_in();
+fn export_and_import_preserve_everything() {
+    let mut program = used_program();
     let old = program.data().to_owned();
     let key = old.join("state/anthropic.key");
     std::fs::write(&key, "sk-secret").unwrap();
     std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
     let archive = program.home().join("backup.tar.gz");
     let archive = archive.to_str().unwrap();
-    let told = json(&program, &["export", archive]);
-    assert_eq!(told["ok"], true, "{told}");
+    let text = json_of(&program, &["export", archive]);
+    assert_eq!(text["ok"], true, "{text}");
     assert_eq!(Path::new(archive).metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let left_out: Vec<String> = told["left_out"]
+    let left_out: Vec<String> = text["left_out"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| it["path"].as_str().unwrap().to_owned())
+        .map(|item| item["path"].as_str().unwrap().to_owned())
         .collect();
     assert!(left_out.contains(&"state/anthropic.key".to_owned()), "{left_out:?}");
-    let files_before = files(&old, &left_out);
-    let log_before = log(&old);
-    let planned_before = planned(&program);
+    let files_before = read_files(&old, &left_out);
+    let log_before = read_journal(&old);
+    let planned_before = upcoming(&program);
 
     let new = program.home().join("new/data");
-    program.keep_in(&new);
+    program.set_data_dir(&new);
     let output = program.run(&["import", archive]);
     assert!(output.status.success(), "{}", stderr(&output));
-    let told = stdout(&output);
-    assert!(told.contains("set again here: state/anthropic.key") && told.contains("run only one"), "{told}");
+    let text = stdout(&output);
+    assert!(text.contains("set again here: state/anthropic.key") && text.contains("run only one"), "{text}");
 
-    assert_eq!(files(&new, &left_out), files_before);
-    let mut log_after = log(&new);
+    assert_eq!(read_files(&new, &left_out), files_before);
+    let mut log_after = read_journal(&new);
     // This table of query statistics depends on the history of the file.
     log_after.retain(|table, _| table != "sqlite_stat1");
     assert_eq!(log_after, log_before);
-    for (after, before) in planned(&program).into_iter().zip(planned_before) {
+    for (after, before) in upcoming(&program).into_iter().zip(planned_before) {
         assert_eq!(after.to_string(), before.to_string());
     }
     let running = program.start();
     assert_eq!(running.get("/api/health").unwrap()["notices"], serde_json::json!([]));
-    running.converse("hello").unwrap();
+    running.send_and_wait("hello").unwrap();
     running.terminate();
-    assert_eq!(examine(&new), [""; 0]);
+    assert_eq!(find_violations(&new), [""; 0]);
     assert!(stdout(&program.run(&["history", "search", "locker"])).contains("417"));
 }
 
 /// An archive created during a conversation is consistent, and starts without notices.
 #[test]
-fn an_archive_is_whole_while_it_is_talked_to() {
-    let mut program = lived_in();
+fn archive_is_consistent_while_the_program_is_used() {
+    let mut program = used_program();
     let running = program.start();
     let archives: Vec<PathBuf> = (0..4).map(|n| program.home().join(format!("{n}.tar.gz"))).collect();
     std::thread::scope(|scope| {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let running = &running;
         scope.spawn(move || {
-            let mut said = 0;
+            let mut count = 0;
             while stopped.try_recv().is_err() {
-                said += 1;
-                running.converse(&format!("remind me to count to {said} tomorrow at 10")).unwrap();
-                running.command(&format!("/ping-budget {} 60", 1 + said % 9)).unwrap();
+                count += 1;
+                running.send_and_wait(&format!("remind me to count to {count} tomorrow at 10")).unwrap();
+                running.command(&format!("/ping-budget {} 60", 1 + count % 9)).unwrap();
             }
         });
         for archive in &archives {
@@ -166,46 +166,55 @@ fn an_archive_is_whole_while_it_is_talked_to() {
     });
     running.terminate();
     for archive in &archives {
-        program.keep_in(archive.with_extension("data"));
+        program.set_data_dir(archive.with_extension("data"));
         let output = program.run(&["import", archive.to_str().unwrap()]);
         assert!(output.status.success(), "{}", stderr(&output));
         let running = program.start();
         assert_eq!(running.get("/api/health").unwrap()["notices"], serde_json::json!([]));
         running.terminate();
-        assert_eq!(examine(program.data()), [""; 0]);
+        assert_eq!(find_violations(program.data()), [""; 0]);
     }
 }
 
 /// An archive can be written to stdout and read from stdin.
 #[test]
-fn an_archive_goes_through_a_pipe() {
-    let program = lived_in();
+fn archive_goes_through_a_pipe() {
+    let program = used_program();
     let archive = program.run(&["export", "-"]);
     let length = format!("{} KB", archive.stdout.len().div_ceil(1_000));
-    let told = stderr(&archive);
-    assert!(told.contains("stdout: ") && told.contains(&format!(" files, {length} (")), "{length}: {told}");
+    let output = stderr(&archive);
+    assert!(
+        output.contains("stdout: ") && output.contains(&format!(" files, {length} (")),
+        "{length}: {output}"
+    );
     let mut import = program.command(&["import", "-", "--data-dir", "piped"]);
     let mut child = import.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), &archive.stdout).unwrap();
     assert!(child.wait().unwrap().success());
-    assert_eq!(log(&program.home().join("piped"))["messages"], log(program.data())["messages"]);
+    assert_eq!(
+        read_journal(&program.home().join("piped"))["messages"],
+        read_journal(program.data())["messages"]
+    );
 }
 
 /// An import lists the contents that decide which programs are started or where keys are sent, and
 /// lists nothing if there are none.
 #[test]
-fn an_import_names_what_decides_over_programs_and_keys() {
-    let program = lived_in();
+fn import_lists_settings_for_programs_and_keys() {
+    let program = used_program();
     let archive = program.home().join("backup.tar.gz");
     let archive = archive.to_str().unwrap();
-    let taken_in = |place: &str| {
+    let import_into = |place: &str| {
         assert!(program.run(&["export", archive, "--replace"]).status.success());
         stdout(&program.run(&["import", archive, "--data-dir", place]))
     };
-    let told = taken_in("plain");
-    assert!(!told.contains("look at"), "{told}");
+    let output = import_into("plain");
+    assert!(!output.contains("look at"), "{output}");
     let place = program.home().join("plain");
-    assert!(told.ends_with(&format!("start it here: ollim-bot --data-dir {}\n", place.display())), "{told}");
+    assert!(
+        output.ends_with(&format!("start it here: ollim-bot --data-dir {}\n", place.display())),
+        "{output}"
+    );
     for (name, text) in [
         (
             "state/environment",
@@ -218,57 +227,57 @@ fn an_import_names_what_decides_over_programs_and_keys() {
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
     }
-    let told = taken_in("other");
-    let says = "look at these before you start it, they say which programs run or where keys go: state/environment \
+    let output = import_into("other");
+    let expected = "look at these before you start it, they say which programs run or where keys go: state/environment \
                 (OLLIM_CLAUDE, OPENAI_BASE_URL), settings.toml (update.build), mcp.json (notes, wiki)\n";
-    assert!(told.contains(says), "{told}");
-    let told = json(&program, &["import", archive, "--data-dir", "third"]);
-    assert_eq!(told["look_at"].as_array().map(Vec::len), Some(3), "{told}");
+    assert!(output.contains(expected), "{output}");
+    let output = json_of(&program, &["import", archive, "--data-dir", "third"]);
+    assert_eq!(output["look_at"].as_array().map(Vec::len), Some(3), "{output}");
 }
 
 /// An existing file or link is overwritten only with `--replace`; the size of the archive is
 /// reported.
 #[test]
-fn an_archive_takes_the_place_of_another_only_when_that_is_said() {
-    let program = lived_in();
+fn existing_archive_is_overwritten_only_with_replace() {
+    let program = used_program();
     let archive = program.home().join("backup.tar.gz");
-    let told = json(&program, &["export", archive.to_str().unwrap()]);
-    assert_eq!(told["archive_bytes"], archive.metadata().unwrap().len(), "{told}");
-    assert!(told["bytes"].as_u64() > told["archive_bytes"].as_u64(), "{told}");
+    let text = json_of(&program, &["export", archive.to_str().unwrap()]);
+    assert_eq!(text["archive_bytes"], archive.metadata().unwrap().len(), "{text}");
+    assert!(text["bytes"].as_u64() > text["archive_bytes"].as_u64(), "{text}");
     let link = program.home().join("link.tar.gz");
     std::os::unix::fs::symlink("nowhere", &link).unwrap();
-    let before = contents(program.home());
+    let before = read_tree(program.home());
     for name in [&archive, &link] {
         let output = program.run(&["export", name.to_str().unwrap()]);
-        let said =
+        let printed =
             format!("error: {} is there already. name another file, or say --replace.\n", name.display());
-        assert_eq!((output.status.code(), stderr(&output)), (Some(2), said));
-        assert!(contents(program.home()) == before, "something changed, or lies beside it");
+        assert_eq!((output.status.code(), stderr(&output)), (Some(2), printed));
+        assert!(read_tree(program.home()) == before, "something changed, or lies beside it");
     }
     for name in [&archive, &link] {
         let output = program.run(&["export", name.to_str().unwrap(), "--replace"]);
         assert!(output.status.success(), "{}", stderr(&output));
-        let told = stdout(&output);
+        let text = stdout(&output);
         let length = name.symlink_metadata().unwrap().len().div_ceil(1_000);
-        assert!(told.contains(&format!("{}: ", name.display())), "{told}");
-        assert!(told.contains(&format!(" files, {length} KB (")) && told.contains(" unpacked)."), "{told}");
+        assert!(text.contains(&format!("{}: ", name.display())), "{text}");
+        assert!(text.contains(&format!(" files, {length} KB (")) && text.contains(" unpacked)."), "{text}");
     }
 }
 
 /// B3: without space for a copy of the journal, the error says so, and not that it is damaged; a
 /// later version is named too.
 #[test]
-fn a_journal_that_cannot_be_copied_is_not_called_damaged() {
-    let program = lived_in();
+fn failed_journal_copy_is_not_reported_as_damage() {
+    let program = used_program();
     let full = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
-    let output = finish(program.command_through(full, &["export", "-"]).stdin(Stdio::null()));
-    let told = stderr(&output);
+    let output = run_to_end(program.command_through(full, &["export", "-"]).stdin(Stdio::null()));
+    let text = stderr(&output);
     let state = program.data().join("state");
-    assert_eq!((output.status.code(), told.lines().count()), (Some(1), 1), "{told}");
-    assert!(told.contains(&format!("{}", state.display())) && !told.contains("damaged"), "{told}");
-    let log = Connection::open(state.join("journal.db")).unwrap();
-    log.pragma_update(None, "user_version", 99).unwrap();
-    drop(log);
+    assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{text}");
+    assert!(text.contains(&format!("{}", state.display())) && !text.contains("damaged"), "{text}");
+    let journal = Connection::open(state.join("journal.db")).unwrap();
+    journal.pragma_update(None, "user_version", 99).unwrap();
+    drop(journal);
     let output = program.run(&["export", "-"]);
     assert_eq!(output.status.code(), Some(78), "{}", stderr(&output));
     assert!(stderr(&output).contains("update ollim-bot"), "{}", stderr(&output));
@@ -276,16 +285,16 @@ fn a_journal_that_cannot_be_copied_is_not_called_damaged() {
 
 /// An impossible export or import is refused in one sentence with a remedy.
 #[test]
-fn what_cannot_be_moved_is_said_in_one_sentence() {
-    let program = lived_in();
+fn impossible_export_or_import_is_refused_in_one_sentence() {
+    let program = used_program();
     let archive = program.home().join("backup.tar.gz");
     let archive = archive.to_str().unwrap();
     assert!(program.run(&["export", archive]).status.success());
-    let check = |arguments: &[&str], code: i32, says: &str| {
+    let check = |arguments: &[&str], code: i32, words: &str| {
         let output = program.run(arguments);
-        let told = stderr(&output);
-        assert_eq!((output.status.code(), told.lines().count()), (Some(code), 1), "{arguments:?}: {told}");
-        assert!(told.contains(says), "{arguments:?}: {told}");
+        let text = stderr(&output);
+        assert_eq!((output.status.code(), text.lines().count()), (Some(code), 1), "{arguments:?}: {text}");
+        assert!(text.contains(words), "{arguments:?}: {text}");
     };
     check(
         &["import", archive],
@@ -307,28 +316,28 @@ fn what_cannot_be_moved_is_said_in_one_sentence() {
 /// B3, B11: `migrate` reports the format of the journal, and does nothing if it is current. A full
 /// disk is a temporary error; a later format needs an action of the user.
 #[test]
-fn migrate_tells_how_the_journal_stands() {
+fn migrate_reports_the_journal_format() {
     let program = Program::offline(BINARY);
     assert!(stdout(&program.run(&["migrate"])).contains("there is no journal yet"));
     program.start().terminate();
-    assert_eq!(json(&program, &["migrate", "--check"])["up_to_date"], true);
-    let log = Connection::open(program.data().join("state/journal.db")).unwrap();
-    let newest: i64 = log.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    let later = "ALTER TABLE messages DROP COLUMN label; ALTER TABLE approvals DROP COLUMN label; \
+    assert_eq!(json_of(&program, &["migrate", "--check"])["up_to_date"], true);
+    let journal = Connection::open(program.data().join("state/journal.db")).unwrap();
+    let newest: i64 = journal.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    let downgrade = "ALTER TABLE messages DROP COLUMN label; ALTER TABLE approvals DROP COLUMN label; \
                  ALTER TABLE approvals DROP COLUMN step; ALTER TABLE runs DROP COLUMN effort; ALTER TABLE forks DROP COLUMN effort; \
                  ALTER TABLE spending DROP COLUMN cache_write_1h; ALTER TABLE turns DROP COLUMN cache_write_1h; \
                  ALTER TABLE approvals DROP COLUMN stands; ALTER TABLE approvals DROP COLUMN stands_until; ALTER TABLE approvals DROP COLUMN withdrawn; \
                  DROP TABLE item_origins; DROP TABLE plan_origins; DROP TABLE deliveries; DROP TABLE delivery_marks; DROP INDEX messages_by_entry";
-    log.execute_batch(later).unwrap();
-    log.pragma_update(None, "user_version", 7).unwrap();
-    drop(log);
-    let check = json(&program, &["migrate", "--check"]);
+    journal.execute_batch(downgrade).unwrap();
+    journal.pragma_update(None, "user_version", 7).unwrap();
+    drop(journal);
+    let check = json_of(&program, &["migrate", "--check"]);
     assert_eq!(
         (&check["found"], &check["known"], &check["up_to_date"]),
         (&7.into(), &newest.into(), &false.into())
     );
     let full = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
-    let output = finish(program.command_through(full, &["migrate"]).stdin(Stdio::null()));
+    let output = run_to_end(program.command_through(full, &["migrate"]).stdin(Stdio::null()));
     assert_eq!((output.status.code(), stderr(&output).lines().count()), (Some(1), 1), "{}", stderr(&output));
     let output = program.run(&["migrate"]);
     assert!(stdout(&output).contains(&format!("from format 7 to {newest}")), "{}", stderr(&output));
@@ -338,9 +347,9 @@ fn migrate_tells_how_the_journal_stands() {
     let output = program.run(&["migrate"]);
     assert_eq!(output.status.code(), Some(75), "{}", stderr(&output));
     running.terminate();
-    let log = Connection::open(program.data().join("state/journal.db")).unwrap();
-    log.pragma_update(None, "user_version", 99).unwrap();
-    drop(log);
+    let journal = Connection::open(program.data().join("state/journal.db")).unwrap();
+    journal.pragma_update(None, "user_version", 99).unwrap();
+    drop(journal);
     for arguments in [&["migrate"][..], &["migrate", "--check"]] {
         assert_eq!(program.run(arguments).status.code(), Some(78), "a later version is for who updates");
     }
@@ -349,10 +358,10 @@ fn migrate_tells_how_the_journal_stands() {
 /// DD-1, DD-8, B11: a directory of the Python program is used unconverted: the doctor lists its
 /// contents, and the conversation continues under its session id.
 #[test]
-fn a_directory_of_the_python_program_is_used_as_it_is() {
+fn directory_of_the_python_program_is_used_unconverted() {
     let program = Program::offline(BINARY);
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/python");
-    let before = contents(&golden);
+    let before = read_tree(&golden);
     for (path, bytes) in &before {
         let path = program.data().join(path.strip_prefix(&golden).unwrap());
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -369,32 +378,33 @@ fn a_directory_of_the_python_program_is_used_as_it_is() {
     let pid = std::fs::read_to_string(program.data().join("state/bot.pid")).unwrap();
     assert_eq!(pid, running.pid().to_string());
     running.terminate();
-    let after = contents(program.data());
+    let after = read_tree(program.data());
     for (path, bytes) in &before {
         let name = path.strip_prefix(&golden).unwrap();
         // Expected changes: the old process id, the refilled ping budget, and sent messages older
         // than seven days. The session of a routine without a transcript stays until its next run.
-        let changes =
+        let may_change =
             ["bot.pid", "ping_budget.json", "pending_updates.json", "fork_messages.json", "inquiries.json"]
                 .map(|name| Path::new("state").join(name))
                 .contains(&name.to_owned());
         assert!(
-            changes || after.get(&program.data().join(name)) == Some(bytes),
+            may_change || after.get(&program.data().join(name)) == Some(bytes),
             "{} changed",
             name.display()
         );
     }
-    let routines = json(&program, &["routine", "list"]).to_string();
+    let routines = json_of(&program, &["routine", "list"]).to_string();
     assert!(routines.contains("9f3a1c02") && routines.contains("12345678"), "{routines}");
-    assert!(json(&program, &["updates"]).to_string().contains("two letters need an answer"));
+    assert!(json_of(&program, &["updates"]).to_string().contains("two letters need an answer"));
     let settings = stdout(&program.run(&["config", "bg_fork_timeout"]));
     assert!(settings.contains("900s"), "{settings}");
     // File modes are the user's choice.
-    let wrong = examine(program.data()).into_iter().filter(|wrong| !wrong.contains("has the mode"));
+    let wrong = find_violations(program.data()).into_iter().filter(|wrong| !wrong.contains("has the mode"));
     assert_eq!(wrong.collect::<Vec<_>>(), [""; 0]);
-    let home = program.home().read_dir().unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
+    let home =
+        program.home().read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut home: Vec<String> = home.collect();
     home.sort();
     assert_eq!(home, ["data", "stderr.log"], "nothing is written beside the data directory");
-    drop(finish(program.command(&["status"]).stdin(Stdio::null())));
+    drop(run_to_end(program.command(&["status"]).stdin(Stdio::null())));
 }

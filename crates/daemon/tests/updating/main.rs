@@ -2,19 +2,19 @@
 //! leaves a working one.
 #![expect(clippy::unwrap_used, reason = "the setup of a test must succeed")]
 
-mod going_back;
+mod rollback;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::kill::{Program, stderr, stdout};
+use testkit::process::{Program, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
 /// A program in a git checkout whose origin can publish newer versions.
-struct Stage {
+struct UpdateFixture {
     program: Program,
 }
 
@@ -24,22 +24,22 @@ fn script(version: &str, check: &str) -> String {
     format!("#!/bin/sh\ncase \"$*\" in *self-check*) {check};; *) echo {version};; esac\n")
 }
 
-impl Stage {
+impl UpdateFixture {
     fn new() -> Self {
-        let stage = Self { program: Program::offline(BINARY) };
-        let home = stage.program.home().to_owned();
-        stage.git(&home, &["init", "--quiet", "--initial-branch=main", "origin"]);
-        stage.publish("old", "echo ready");
-        stage.git(&home, &["clone", "--quiet", "origin", "checkout"]);
+        let fixture = Self { program: Program::offline(BINARY) };
+        let home = fixture.program.home().to_owned();
+        fixture.git(&home, &["init", "--quiet", "--initial-branch=main", "origin"]);
+        fixture.publish("old", "echo ready");
+        fixture.git(&home, &["clone", "--quiet", "origin", "checkout"]);
         std::fs::create_dir_all(home.join("bin")).unwrap();
-        std::fs::write(stage.installed(), script("old", "echo ready")).unwrap();
-        std::fs::set_permissions(stage.installed(), PermissionsExt::from_mode(0o755)).unwrap();
-        stage.settle("mkdir -p target/renewal && cp program target/renewal/ollim-bot");
-        stage
+        std::fs::write(fixture.installed_path(), script("old", "echo ready")).unwrap();
+        std::fs::set_permissions(fixture.installed_path(), PermissionsExt::from_mode(0o755)).unwrap();
+        fixture.write_settings("mkdir -p target/renewal && cp program target/renewal/ollim-bot");
+        fixture
     }
 
     /// Writes the settings, with the build command.
-    fn settle(&self, build: &str) {
+    fn write_settings(&self, build: &str) {
         let home = self.program.home();
         let text = format!(
             "[update]\ncheckout = \"{0}/checkout\"\nprogram = \"{0}/bin/ollim-bot\"\nbuild = '''{build}'''\nbinary = \"target/renewal/ollim-bot\"\n",
@@ -49,7 +49,7 @@ impl Stage {
         std::fs::write(self.program.data().join("settings.toml"), text).unwrap();
     }
 
-    fn installed(&self) -> PathBuf {
+    fn installed_path(&self) -> PathBuf {
         self.program.home().join("bin/ollim-bot")
     }
 
@@ -61,17 +61,17 @@ impl Stage {
         self.git(&origin, &["commit", "--quiet", "-m", &format!("make it {version}")]);
     }
 
-    fn git(&self, dir: &Path, words: &[&str]) -> String {
+    fn git(&self, dir: &Path, arguments: &[&str]) -> String {
         let mut git = Command::new("git");
-        git.args(["-c", "user.name=x", "-c", "user.email=x@localhost"]).args(words).current_dir(dir);
+        git.args(["-c", "user.name=x", "-c", "user.email=x@localhost"]).args(arguments).current_dir(dir);
         let output = git.env("HOME", self.program.home()).env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
     /// Returns the version of the installed program.
     fn version(&self) -> String {
-        let output = Command::new(self.installed()).arg("--version").output().unwrap();
+        let output = Command::new(self.installed_path()).arg("--version").output().unwrap();
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
@@ -80,7 +80,7 @@ impl Stage {
         (output.status.success(), stdout(&output) + &stderr(&output))
     }
 
-    fn mark(&self) -> Value {
+    fn update_state(&self) -> Value {
         let text = std::fs::read(self.program.data().join("state/update.json")).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
@@ -92,7 +92,7 @@ impl Stage {
 
 /// UP-1: without a checkout, an update is refused with the reason.
 #[test]
-fn who_has_no_checkout_cannot_renew_itself() {
+fn update_without_a_checkout_is_refused() {
     let program = Program::offline(BINARY);
     std::fs::create_dir_all(program.data()).unwrap();
     std::fs::write(program.data().join("settings.toml"), "[update]\ncheckout = \"none\"\n").unwrap();
@@ -108,48 +108,48 @@ fn who_has_no_checkout_cannot_renew_itself() {
 /// UP-2, UP-5, UP-7, L2: a newer version is listed, built and installed; local commits are no
 /// update.
 #[test]
-fn a_newer_version_is_built_and_takes_its_place() {
-    let stage = Stage::new();
-    assert_eq!(stage.update(), (true, "already up to date.\n".to_owned()));
-    let checkout = stage.program.home().join("checkout");
-    stage.git(&checkout, &["commit", "--quiet", "--allow-empty", "-m", "mine"]);
-    assert_eq!(stage.update(), (true, "already up to date.\n".to_owned()), "we are ahead");
-    stage.git(&checkout, &["reset", "--quiet", "--hard", "origin/main"]);
+fn newer_version_is_built_and_installed() {
+    let fixture = UpdateFixture::new();
+    assert_eq!(fixture.update(), (true, "already up to date.\n".to_owned()));
+    let checkout = fixture.program.home().join("checkout");
+    fixture.git(&checkout, &["commit", "--quiet", "--allow-empty", "-m", "mine"]);
+    assert_eq!(fixture.update(), (true, "already up to date.\n".to_owned()), "we are ahead");
+    fixture.git(&checkout, &["reset", "--quiet", "--hard", "origin/main"]);
     for n in 0..6 {
-        stage.publish(&format!("new-{n}"), "echo ready");
+        fixture.publish(&format!("new-{n}"), "echo ready");
     }
-    let check = stdout(&stage.program.run(&["update", "--check"]));
+    let check = stdout(&fixture.program.run(&["update", "--check"]));
     assert!(check.contains("there is a newer version:") && check.contains("make it new-5"), "{check}");
     assert!(check.ends_with("and 1 more\n"), "{check}");
-    assert_eq!(stage.version(), "old", "a look changes nothing");
-    let (done, told) = stage.update();
-    assert!(done && told.contains("the next start is the new version"), "{told}");
-    assert_eq!(stage.version(), "new-5");
-    assert_eq!(stage.mark()["stage"], "unproven");
-    let previous = std::fs::read_to_string(stage.installed().with_extension("previous")).unwrap();
+    assert_eq!(fixture.version(), "old", "a look changes nothing");
+    let (done, output) = fixture.update();
+    assert!(done && output.contains("the next start is the new version"), "{output}");
+    assert_eq!(fixture.version(), "new-5");
+    assert_eq!(fixture.update_state()["stage"], "unproven");
+    let previous = std::fs::read_to_string(fixture.installed_path().with_extension("previous")).unwrap();
     assert!(previous.contains("echo old"));
 }
 
 /// UP-7, L2: a failed update leaves program and checkout unchanged, and reports the reason.
 #[test]
-fn an_update_that_fails_changes_nothing() {
-    let check = |build: Option<&str>, ready: &str, says: &str| {
-        let stage = Stage::new();
-        let head = stage.head();
-        stage.publish("new", ready);
+fn failed_update_changes_nothing() {
+    let check = |build: Option<&str>, ready: &str, words: &str| {
+        let fixture = UpdateFixture::new();
+        let head = fixture.head();
+        fixture.publish("new", ready);
         if let Some(build) = build {
-            stage.settle(build);
+            fixture.write_settings(build);
         }
-        let (done, told) = stage.update();
-        assert!(!done && told.contains(says), "{told}");
+        let (done, output) = fixture.update();
+        assert!(!done && output.contains(words), "{output}");
         assert_eq!(
-            (stage.version().as_str(), stage.head(), stage.mark()),
+            (fixture.version().as_str(), fixture.head(), fixture.update_state()),
             ("old", head, Value::Null),
-            "{told}"
+            "{output}"
         );
-        assert!(!stage.program.home().join("bin/ollim-bot.new").exists());
+        assert!(!fixture.program.home().join("bin/ollim-bot.new").exists());
         // The next attempt finds it again.
-        assert!(stdout(&stage.program.run(&["update", "--check"])).contains("make it new"));
+        assert!(stdout(&fixture.program.run(&["update", "--check"])).contains("make it new"));
     };
     check(Some("echo no compiler >&2; exit 7"), "echo ready", "ended with 7: no compiler");
     check(Some("true"), "echo ready", "what was built (target/renewal/ollim-bot) cannot be taken");
@@ -160,53 +160,59 @@ fn an_update_that_fails_changes_nothing() {
 /// L2: an unproven version is not updated, because the previous program is the last one known to
 /// work.
 #[test]
-fn an_update_waits_until_the_last_one_is_proven() {
-    let stage = Stage::new();
-    stage.publish("new", "echo ready");
-    assert!(stage.update().0);
-    let kept = || {
-        let mark = std::fs::read(stage.program.data().join("state/update.json")).unwrap();
-        (mark, std::fs::read(stage.installed().with_extension("previous")).unwrap(), stage.head())
+fn update_waits_until_the_last_one_is_proven() {
+    let fixture = UpdateFixture::new();
+    fixture.publish("new", "echo ready");
+    assert!(fixture.update().0);
+    let state = || {
+        let mark = std::fs::read(fixture.program.data().join("state/update.json")).unwrap();
+        (mark, std::fs::read(fixture.installed_path().with_extension("previous")).unwrap(), fixture.head())
     };
-    let before = kept();
-    stage.publish("newer", "echo ready");
-    let (done, told) = stage.update();
-    assert!(!done && told.contains("the last update has still to go on for a minute"), "{told}");
-    assert_eq!((kept(), stage.version().as_str()), (before, "new"));
-    assert!(stdout(&stage.program.run(&["update", "--check"])).contains("make it newer"));
+    let before = state();
+    fixture.publish("newer", "echo ready");
+    let (done, output) = fixture.update();
+    assert!(!done && output.contains("the last update has still to go on for a minute"), "{output}");
+    assert_eq!((state(), fixture.version().as_str()), (before, "new"));
+    assert!(stdout(&fixture.program.run(&["update", "--check"])).contains("make it newer"));
 }
 
 /// L2, UP-8: a version that was rolled back can be requested again; if that attempt fails, it stays
 /// refused.
 #[test]
-fn what_was_taken_back_can_be_asked_for_again() {
-    let stage = Stage::new();
-    let from = stage.head();
-    stage.publish("new", "echo ready");
-    assert!(stage.update().0);
-    let mut mark = stage.mark();
+fn rolled_back_version_can_be_requested_again() {
+    let fixture = UpdateFixture::new();
+    let from = fixture.head();
+    fixture.publish("new", "echo ready");
+    assert!(fixture.update().0);
+    let mut mark = fixture.update_state();
     mark["starts"] = 2.into();
-    std::fs::write(stage.program.data().join("state/update.json"), mark.to_string()).unwrap();
-    assert_eq!(stdout(&stage.program.run(&["run", "--no-chat"])).trim(), "old", "it became the one before");
-    let running = stage.program.start();
+    std::fs::write(fixture.program.data().join("state/update.json"), mark.to_string()).unwrap();
+    assert_eq!(stdout(&fixture.program.run(&["run", "--no-chat"])).trim(), "old", "it became the one before");
+    let running = fixture.program.start();
     let notices = running.get("/api/health").unwrap()["notices"].to_string();
     assert!(notices.contains("i went back to the one before"), "{notices}");
     running.terminate();
-    let refused = (stage.mark(), stage.head());
+    let refused = (fixture.update_state(), fixture.head());
     assert_eq!((&refused.0["stage"], &refused.0["from"]), (&"refused".into(), &from.clone().into()));
 
-    stage.settle("exit 7");
-    assert!(!stage.update().0);
-    assert_eq!((stage.mark(), stage.head(), stage.version()), (refused.0, refused.1, "old".to_owned()));
-    stage.settle("mkdir -p target/renewal && cp program target/renewal/ollim-bot");
-    let (done, told) = stage.update();
-    assert!(done && told.contains("make it new"), "{told}");
-    assert_eq!((stage.version().as_str(), stage.mark()["from"].as_str()), ("new", Some(from.as_str())));
+    fixture.write_settings("exit 7");
+    assert!(!fixture.update().0);
+    assert_eq!(
+        (fixture.update_state(), fixture.head(), fixture.version()),
+        (refused.0, refused.1, "old".to_owned())
+    );
+    fixture.write_settings("mkdir -p target/renewal && cp program target/renewal/ollim-bot");
+    let (done, output) = fixture.update();
+    assert!(done && output.contains("make it new"), "{output}");
+    assert_eq!(
+        (fixture.version().as_str(), fixture.update_state()["from"].as_str()),
+        ("new", Some(from.as_str()))
+    );
 }
 
-impl Stage {
+impl UpdateFixture {
     /// Creates a signing key. Returns its line for git's file of allowed signers.
-    fn key(&self, name: &str) -> String {
+    fn create_key(&self, name: &str) -> String {
         let file = self.program.home().join(name);
         let mut make = Command::new("ssh-keygen");
         let made = make.args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f"]).arg(&file).status();
@@ -227,41 +233,41 @@ impl Stage {
 /// L2: if signatures are required, a version without one, or signed by an unknown key, is refused
 /// without changes; one signed by an allowed key is installed.
 #[test]
-fn only_a_version_that_is_signed_is_taken() {
-    let stage = Stage::new();
-    let known = stage.key("known");
-    let _ = stage.key("stranger");
-    let signers = stage.program.home().join("signers");
+fn only_signed_versions_are_installed() {
+    let fixture = UpdateFixture::new();
+    let known = fixture.create_key("known");
+    let _ = fixture.create_key("stranger");
+    let signers = fixture.program.home().join("signers");
     std::fs::write(&signers, known).unwrap();
-    let settings = stage.program.data().join("settings.toml");
+    let settings = fixture.program.data().join("settings.toml");
     let text = std::fs::read_to_string(&settings).unwrap();
     std::fs::write(&settings, format!("{text}signers = \"{}\"\n", signers.display())).unwrap();
-    let head = stage.head();
-    let refused = |stage: &Stage| {
-        let (done, told) = stage.update();
-        assert!(!done && told.contains("is not signed by anybody in"), "{told}");
+    let head = fixture.head();
+    let refused = |fixture: &UpdateFixture| {
+        let (done, output) = fixture.update();
+        assert!(!done && output.contains("is not signed by anybody in"), "{output}");
         assert_eq!(
-            (stage.version().as_str(), stage.head(), stage.mark()),
+            (fixture.version().as_str(), fixture.head(), fixture.update_state()),
             ("old", head.clone(), Value::Null)
         );
     };
-    stage.publish("unsigned", "echo ready");
-    refused(&stage);
-    stage.publish_signed("strange", "stranger");
-    refused(&stage);
-    stage.publish_signed("new", "known");
-    let (done, told) = stage.update();
-    assert!(done && stage.version() == "new", "{told}");
-    std::fs::remove_file(stage.program.data().join("state/update.json")).unwrap();
+    fixture.publish("unsigned", "echo ready");
+    refused(&fixture);
+    fixture.publish_signed("strange", "stranger");
+    refused(&fixture);
+    fixture.publish_signed("new", "known");
+    let (done, output) = fixture.update();
+    assert!(done && fixture.version() == "new", "{output}");
+    std::fs::remove_file(fixture.program.data().join("state/update.json")).unwrap();
     std::fs::remove_file(&signers).unwrap();
-    stage.publish_signed("newer", "known");
-    let (done, told) = stage.update();
-    assert!(!done && told.contains("is not signed by anybody in"), "who may sign is not known: {told}");
+    fixture.publish_signed("newer", "known");
+    let (done, output) = fixture.update();
+    assert!(!done && output.contains("is not signed by anybody in"), "who may sign is not known: {output}");
 }
 
 /// L2: a sample of the crash points of the next test.
 #[test]
-fn a_program_that_works_is_there_after_some_ends() {
+fn working_program_remains_after_some_crashes() {
     let last = crash_at(usize::MAX).unwrap_or_default();
     assert_eq!(last, 0);
     // At the last of these points the state file is written, but the new program is not installed
@@ -274,49 +280,49 @@ fn a_program_that_works_is_there_after_some_ends() {
 /// completes the update.
 #[test]
 #[ignore = "a hundred updates, one for each touch of the disk, take minutes"]
-fn a_program_that_works_is_there_wherever_an_update_ends() {
+fn working_program_remains_after_any_crash() {
     let points = (0..).take_while(|point| crash_at(*point).is_some()).count();
     assert!(points >= 40, "an update has hardly touched the disk: {points} points");
 }
 
 /// Updates with a crash at `point`. Returns None if that point was not reached.
 fn crash_at(point: usize) -> Option<usize> {
-    let mut stage = Stage::new();
-    stage.publish("new", "echo ready");
+    let mut fixture = UpdateFixture::new();
+    fixture.publish("new", "echo ready");
     let crashing = Path::new(BINARY).with_file_name("examples").join("crashing");
     assert!(crashing.exists(), "build it first: cargo build -p ollim-bot --examples");
-    stage.program.become_binary(crashing).set("CRASH_AT", &point.to_string());
-    let ended = stage.program.run(&["update"]);
-    assert!(["old", "new"].contains(&stage.version().as_str()), "point {point}: {:?}", stage.version());
-    stage.program.become_binary(BINARY).set("CRASH_AT", "");
-    if stage.mark()["stage"] != "unproven" || stage.version() == "old" {
-        let (done, told) = stage.update();
-        assert!(done, "point {point}: {told}");
+    fixture.program.replace_binary(crashing).set_env("CRASH_AT", &point.to_string());
+    let ended = fixture.program.run(&["update"]);
+    assert!(["old", "new"].contains(&fixture.version().as_str()), "point {point}: {:?}", fixture.version());
+    fixture.program.replace_binary(BINARY).set_env("CRASH_AT", "");
+    if fixture.update_state()["stage"] != "unproven" || fixture.version() == "old" {
+        let (done, output) = fixture.update();
+        assert!(done, "point {point}: {output}");
     }
-    assert_eq!(stage.version(), "new", "point {point}");
+    assert_eq!(fixture.version(), "new", "point {point}");
     (!ended.status.success()).then_some(point)
 }
 
 /// SL-14, UP-9, UP-10, IF-37: `/restart` re-executes the program in the same process, is recorded
 /// in the history, and leaks no files; it is refused while a fork is open.
 #[test]
-fn a_restart_is_the_same_process_and_nothing_leaks() {
+fn restart_keeps_the_process_and_leaks_nothing() {
     let program = Program::offline(BINARY);
     let running = program.start();
-    running.converse("hello").unwrap();
+    running.send_and_wait("hello").unwrap();
     running.command("/fork").unwrap();
     let refused = format!("{:?}", running.command("/restart"));
     assert!(refused.contains("a side conversation is open"), "{refused}");
     running.command("/exit").unwrap();
     let before = open_files(running.pid());
     let mut events = running.events().unwrap();
-    let told = running.command("/restart").unwrap();
-    assert!(told.to_string().contains("back in a few seconds"), "{told}");
+    let output = running.command("/restart").unwrap();
+    assert!(output.to_string().contains("back in a few seconds"), "{output}");
     // The connection ends with the old process image.
     while events.next().is_some() {}
     let health = wait_for_health(&running);
     assert_eq!(health["pid"], running.pid());
-    running.converse("hello again").unwrap();
+    running.send_and_wait("hello again").unwrap();
     assert!(open_files(running.pid()) <= before + 2, "{} after {before}", open_files(running.pid()));
     running.terminate();
     let history = std::fs::read_to_string(program.data().join("state/session_history.jsonl")).unwrap();
@@ -326,36 +332,36 @@ fn a_restart_is_the_same_process_and_nothing_leaks() {
 /// UP-8, UP-7, UP-9: `/update` reports that there is no newer version, or the failure; otherwise
 /// the process re-executes the new program, and announces it.
 #[test]
-fn update_makes_the_same_process_the_new_program() {
-    let mut stage = Stage::new();
-    std::fs::copy(BINARY, stage.installed()).unwrap();
-    let installed = stage.installed();
-    stage.program.become_binary(installed);
-    stage.settle(&format!(
+fn update_reexecutes_the_new_program() {
+    let mut fixture = UpdateFixture::new();
+    std::fs::copy(BINARY, fixture.installed_path()).unwrap();
+    let installed = fixture.installed_path();
+    fixture.program.replace_binary(installed);
+    fixture.write_settings(&format!(
         "grep -q old program && exit 3; mkdir -p target/renewal && cp {BINARY} target/renewal/ollim-bot"
     ));
-    let running = stage.program.start();
+    let running = fixture.program.start();
     assert!(running.command("/update").unwrap().to_string().contains("already up to date"));
 
-    stage.publish("old but later", "echo ready");
+    fixture.publish("old but later", "echo ready");
     let mut events = running.events().unwrap();
-    let told = running.command("/update").unwrap().to_string();
-    assert!(told.contains("updating.") && told.contains("make it old but later"), "{told}");
+    let output = running.command("/update").unwrap().to_string();
+    assert!(output.contains("updating.") && output.contains("make it old but later"), "{output}");
     let failed = events.find(|event| format!("{event:?}").contains("the update failed")).expect("a notice");
     assert!(format!("{failed:?}").contains("ended with 3"), "{failed:?}");
 
-    stage.publish("new", "echo ready");
+    fixture.publish("new", "echo ready");
     running.command("/update").unwrap();
     // The connection ends with the old program.
-    let told: Vec<String> = events.map(|event| format!("{event:?}")).collect();
+    let output: Vec<String> = events.map(|event| format!("{event:?}")).collect();
     assert!(
-        told.iter().any(|event| event.contains("updated; i restart.") && event.contains("make it new")),
-        "{told:?}"
+        output.iter().any(|event| event.contains("updated; i restart.") && event.contains("make it new")),
+        "{output:?}"
     );
     let health = wait_for_health(&running);
     assert_eq!(health["pid"], running.pid());
     assert!(health["notices"].to_string().contains("i am the new version now"), "{health}");
-    running.converse("hello").unwrap();
+    running.send_and_wait("hello").unwrap();
     running.terminate();
 }
 
@@ -364,7 +370,7 @@ fn open_files(pid: u32) -> usize {
 }
 
 /// Polls until the program answers; the watchdog of the tests ends it otherwise.
-fn wait_for_health(running: &testkit::kill::Running) -> Value {
+fn wait_for_health(running: &testkit::process::RunningProgram) -> Value {
     loop {
         if let Ok(health) = running.get("/api/health") {
             return health;

@@ -5,18 +5,18 @@
     reason = "the setup of a test must succeed, and helpers panic with a message"
 )]
 
+mod arguments;
 mod canaries;
 mod doctor;
-mod elsewhere;
-mod fresh;
-mod gone;
+mod external_accounts;
+mod file_modes;
+mod first_setup;
 mod keys;
 mod logs;
-mod numbers;
-mod repairing;
+mod metrics;
+mod missing_key;
 mod rig;
 mod service;
 mod setup;
-mod traced;
+mod setup_repair;
 mod watchdog;
-mod words;

@@ -1,13 +1,15 @@
 //! `service`: install, start, status and remove, with a fake systemd that really starts the
 //! program.
 
-use testkit::kill::{Backstage, Program, free_port, stderr, stdout};
+use testkit::process::{BackgroundModelServer, Program, free_port, stderr, stdout};
 
-use crate::rig::{PlayedDiscord, Systemd, fresh, json_of, keep, run, secret};
+use crate::rig::{
+    DiscordOnLoopback, FakeSystemd, fresh_program, parse_json, run, write_secret, write_state_file,
+};
 
-fn machine() -> (Program, Systemd) {
-    let mut program = fresh();
-    let systemd = Systemd::for_program(&mut program);
+fn set_up_machine() -> (Program, FakeSystemd) {
+    let mut program = fresh_program();
+    let systemd = FakeSystemd::for_program(&mut program);
     run(&program, &["setup", "model", "--model", "offline", "--no-input"]);
     std::fs::write(
         program.data().join("settings.toml"),
@@ -17,17 +19,17 @@ fn machine() -> (Program, Systemd) {
     (program, systemd)
 }
 
-fn told(program: &Program, arguments: &[&str]) -> (Option<i32>, String) {
+fn run_for_output(program: &Program, arguments: &[&str]) -> (Option<i32>, String) {
     let output = run(program, arguments);
     (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
 }
 
 /// The service is installed, answers, is stopped, restarted and removed; its data stays.
 #[test]
-fn a_service_from_install_to_remove() {
-    let (program, systemd) = machine();
-    systemd.is("may-linger");
-    let (code, text) = told(&program, &["service", "install"]);
+fn service_is_installed_used_and_removed() {
+    let (program, systemd) = set_up_machine();
+    systemd.enable("may-linger");
+    let (code, text) = run_for_output(&program, &["service", "install"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("the service is running (pid "), "{text}");
     assert!(text.contains("it goes on when you log out, and starts with the machine."), "{text}");
@@ -36,149 +38,155 @@ fn a_service_from_install_to_remove() {
     for line in
         ["Type=notify", "WatchdogSec=90", "NoNewPrivileges=yes", "ProtectSystem=strict", "Restart=on-failure"]
     {
-        assert!(unit.lines().any(|it| it == line), "{line}: {unit}");
+        assert!(unit.lines().any(|unit_line| unit_line == line), "{line}: {unit}");
     }
-    let status = json_of(&run(&program, &["status", "--json"]));
+    let status = parse_json(&run(&program, &["status", "--json"]));
     assert_eq!(status["pid"].to_string(), systemd.read("pid"), "{status}");
-    let service = json_of(&run(&program, &["service", "status", "--json"]));
+    let service = parse_json(&run(&program, &["service", "status", "--json"]));
     assert_eq!((&service["linger"], &service["service"]["state"]), (&true.into(), &"active".into()));
-    let again = told(&program, &["setup", "service", "--no-input"]).1;
+    let again = run_for_output(&program, &["setup", "service", "--no-input"]).1;
     assert!(again.contains("nothing to do"), "{again}");
     assert!(
-        told(&program, &["service", "logs", "-n", "50"]).1.contains("ollim-bot"),
+        run_for_output(&program, &["service", "logs", "-n", "50"]).1.contains("ollim-bot"),
         "{}",
         systemd.read("journal")
     );
-    assert!(told(&program, &["doctor"]).1.contains("✓ service  running (pid "));
+    assert!(run_for_output(&program, &["doctor"]).1.contains("✓ service  running (pid "));
 
-    assert_eq!(told(&program, &["service", "stop"]), (Some(0), "the service is inactive.\n".to_owned()));
-    assert_eq!(told(&program, &["service", "status"]).0, Some(1));
-    assert_eq!(told(&program, &["service", "start"]).0, Some(0));
+    assert_eq!(
+        run_for_output(&program, &["service", "stop"]),
+        (Some(0), "the service is inactive.\n".to_owned())
+    );
+    assert_eq!(run_for_output(&program, &["service", "status"]).0, Some(1));
+    assert_eq!(run_for_output(&program, &["service", "start"]).0, Some(0));
     let before = systemd.read("pid");
-    assert_eq!(told(&program, &["service", "restart"]).0, Some(0));
+    assert_eq!(run_for_output(&program, &["service", "restart"]).0, Some(0));
     assert_ne!(systemd.read("pid"), before);
     assert!(systemd.read("heard").contains("STOPPING=1"), "{}", systemd.read("heard"));
-    assert!(told(&program, &["service", "remove"]).1.contains("what i keep is still there"));
-    assert_eq!(told(&program, &["status"]).0, Some(1));
+    assert!(run_for_output(&program, &["service", "remove"]).1.contains("what i keep is still there"));
+    assert_eq!(run_for_output(&program, &["status"]).0, Some(1));
     assert!(program.data().join("state/journal.db").exists());
-    assert!(told(&program, &["service", "remove"]).1.contains("there is no service to remove"));
+    assert!(run_for_output(&program, &["service", "remove"]).1.contains("there is no service to remove"));
 }
 
 /// Failures to install or start are reported with an alternative.
 #[test]
-fn every_way_a_service_can_be_wrong_has_its_line() {
-    let (program, systemd) = machine();
-    let (code, text) = told(&program, &["service", "start"]);
+fn service_failures_are_reported_specifically() {
+    let (program, systemd) = set_up_machine();
+    let (code, text) = run_for_output(&program, &["service", "start"]);
     assert_eq!(code, Some(1));
     assert!(text.contains("the service is not installed. run: ollim-bot service install"), "{text}");
     for (flag, words) in [
         ("no-bus", "systemd does not manage this session of yours: log in as yourself"),
         ("no-systemd", "this machine is not run by systemd. let whatever starts programs here"),
     ] {
-        systemd.is(flag);
-        let (code, text) = told(&program, &["service", "install"]);
+        systemd.enable(flag);
+        let (code, text) = run_for_output(&program, &["service", "install"]);
         assert!(code == Some(1) && text.contains(words), "{text}");
-        systemd.is_not(flag);
+        systemd.disable(flag);
     }
-    systemd.is("no-bus").is("not-booted");
-    let (code, text) = told(&program, &["service", "install"]);
+    systemd.enable("no-bus").enable("not-booted");
+    let (code, text) = run_for_output(&program, &["service", "install"]);
     assert!(
         code == Some(1) && text.contains("not run by systemd") && text.contains("run --no-chat"),
         "{text}"
     );
-    systemd.is_not("no-bus");
-    let asked = json_of(&run(&program, &["service", "status", "--json"]));
-    assert_eq!((&asked["ok"], &asked["installed"]), (&false.into(), &false.into()), "{asked}");
-    let mut bare = fresh();
-    bare.set("PATH", "/nowhere");
-    let (code, text) = told(&bare, &["service", "install"]);
+    systemd.disable("no-bus");
+    let status = parse_json(&run(&program, &["service", "status", "--json"]));
+    assert_eq!((&status["ok"], &status["installed"]), (&false.into(), &false.into()), "{status}");
+    let mut bare = fresh_program();
+    bare.set_env("PATH", "/nowhere");
+    let (code, text) = run_for_output(&bare, &["service", "install"]);
     assert!(code == Some(1) && text.contains("run --no-chat"), "{text}");
 
     let outside = program.start();
-    let (code, text) = told(&program, &["service", "install"]);
+    let (code, text) = run_for_output(&program, &["service", "install"]);
     assert!(code == Some(75) && text.contains("it runs already (pid "), "{text}");
     outside.terminate();
 
     let settings = program.data().join("settings.toml");
     let good = std::fs::read_to_string(&settings).unwrap();
-    assert_eq!(told(&program, &["service", "install"]).0, Some(0));
-    assert_eq!(told(&program, &["service", "stop"]).0, Some(0));
+    assert_eq!(run_for_output(&program, &["service", "install"]).0, Some(0));
+    assert_eq!(run_for_output(&program, &["service", "stop"]).0, Some(0));
     std::fs::write(&settings, "[model]\ncolour = 1\n").unwrap();
-    let (code, text) = told(&program, &["service", "start"]);
+    let (code, text) = run_for_output(&program, &["service", "start"]);
     assert!(code == Some(78), "{text}");
     std::fs::write(&settings, good).unwrap();
     let config = program.home().join(".config");
     std::fs::remove_dir_all(&config).unwrap();
     std::fs::write(&config, "a file").unwrap();
-    let (code, text) = told(&program, &["service", "install"]);
+    let (code, text) = run_for_output(&program, &["service", "install"]);
     assert!(code == Some(1) && text.contains("ollim-bot.service cannot be written"), "{text}");
 }
 
 /// Without user namespaces the service runs without that protection; if it would end at log-out,
 /// the remedy is shown.
 #[test]
-fn a_machine_with_fewer_rights_gets_what_it_can() {
-    let (program, systemd) = machine();
-    systemd.is("no-namespaces");
-    let (code, text) = told(&program, &["service", "install"]);
+fn service_runs_without_user_namespaces() {
+    let (program, systemd) = set_up_machine();
+    systemd.enable("no-namespaces");
+    let (code, text) = run_for_output(&program, &["service", "install"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("it runs without those walls"), "{text}");
     assert!(text.contains("sudo loginctl enable-linger $USER"), "{text}");
-    let doctor = told(&program, &["doctor"]).1;
+    let doctor = run_for_output(&program, &["doctor"]).1;
     assert!(
         doctor.contains("! service  running (pid ") && doctor.contains("it ends when you log out"),
         "{doctor}"
     );
-    assert_eq!(told(&program, &["service", "remove"]).0, Some(0));
+    assert_eq!(run_for_output(&program, &["service", "remove"]).0, Some(0));
 }
 
 /// There is one service per user. Commands with another data directory name its owner, and neither
 /// replace nor stop it.
 #[test]
-fn the_service_of_another_directory_is_left_alone() {
-    let (mut program, systemd) = machine();
-    assert_eq!(told(&program, &["service", "install"]).0, Some(0));
-    let place = program.home().join(".config/systemd/user/ollim-bot.service");
-    let before = (systemd.read("pid"), std::fs::read_to_string(&place).unwrap());
-    program.set("OLLIM_BOT_NAME", "Robin");
+fn service_of_another_directory_is_not_touched() {
+    let (mut program, systemd) = set_up_machine();
+    assert_eq!(run_for_output(&program, &["service", "install"]).0, Some(0));
+    let unit_file = program.home().join(".config/systemd/user/ollim-bot.service");
+    let before = (systemd.read("pid"), std::fs::read_to_string(&unit_file).unwrap());
+    program.set_env("OLLIM_BOT_NAME", "Robin");
     let real = program.data().display().to_string();
     let other = program.home().join("try");
-    let tried = |words: &[&str]| told(&program, &[&["--data-dir", other.to_str().unwrap()], words].concat());
+    let run_other = |words: &[&str]| {
+        run_for_output(&program, &[&["--data-dir", other.to_str().unwrap()], words].concat())
+    };
     let only_one = format!("the service is for {real}, and there can be only one");
     for words in [&["service", "install"][..], &["setup", "service", "--keep", "--no-input"]] {
-        let (code, text) = tried(words);
+        let (code, text) = run_other(words);
         assert!(code == Some(1) && text.contains(&only_one), "{text}");
         assert!(text.contains(&format!("ollim-bot --data-dir {real} service remove")), "{text}");
     }
     for word in ["remove", "stop", "restart", "start", "status"] {
-        let (code, text) = tried(&["service", word]);
-        let whose = format!("the service is for {real}, not for {}. if you mean that one: ", other.display());
-        assert!(code == Some(1) && text.contains(&whose), "{text}");
+        let (code, text) = run_other(&["service", word]);
+        let expected =
+            format!("the service is for {real}, not for {}. if you mean that one: ", other.display());
+        assert!(code == Some(1) && text.contains(&expected), "{text}");
         assert!(text.contains(&format!("ollim-bot --data-dir {real} service {word}")), "{text}");
     }
-    let doctor = tried(&["doctor"]).1;
+    let doctor = run_other(&["doctor"]).1;
     assert!(
         doctor.contains(&format!("! service  there is one, but for {real}: here i run only")),
         "{doctor}"
     );
     assert!(!other.exists(), "nothing was made for it");
-    assert_eq!((systemd.read("pid"), std::fs::read_to_string(&place).unwrap()), before);
-    assert_eq!(told(&program, &["service", "status"]).0, Some(0));
+    assert_eq!((systemd.read("pid"), std::fs::read_to_string(&unit_file).unwrap()), before);
+    assert_eq!(run_for_output(&program, &["service", "status"]).0, Some(0));
 }
 
 /// With invalid settings, the service can still be inspected, stopped and removed.
 #[test]
-fn wrong_settings_lock_nobody_out_of_the_service() {
-    let (program, systemd) = machine();
-    assert_eq!(told(&program, &["service", "install"]).0, Some(0));
+fn service_can_be_managed_with_invalid_settings() {
+    let (program, systemd) = set_up_machine();
+    assert_eq!(run_for_output(&program, &["service", "install"]).0, Some(0));
     std::fs::write(program.data().join("settings.toml"), "[model]\ncolour = 1\n").unwrap();
-    let (code, text) = told(&program, &["doctor"]);
+    let (code, text) = run_for_output(&program, &["doctor"]);
     assert!(code == Some(1) && text.contains("service  running (pid "), "{text}");
     let mut keeping = program.command(&["setup", "service", "--keep", "--no-input"]);
-    let keeping = testkit::kill::finish(keeping.env("OLLIM_BOT_NAME", "Robin"));
+    let keeping = testkit::process::run_to_end(keeping.env("OLLIM_BOT_NAME", "Robin"));
     assert_eq!(keeping.status.code(), Some(78), "{}", stderr(&keeping));
-    let says = "    fix: change that line of the file, or take it out\n";
-    assert!(text.contains("✗ settings ") && text.contains(says), "{text}");
+    let expected = "    fix: change that line of the file, or take it out\n";
+    assert!(text.contains("✗ settings ") && text.contains(expected), "{text}");
     for (word, code) in [
         ("status", 0),
         ("logs", 0),
@@ -188,24 +196,24 @@ fn wrong_settings_lock_nobody_out_of_the_service() {
         ("status", 1),
         ("install", 78),
     ] {
-        assert_eq!(told(&program, &["service", word]).0, Some(code), "{word}");
+        assert_eq!(run_for_output(&program, &["service", word]).0, Some(code), "{word}");
     }
     assert_eq!(systemd.pid(), None);
-    assert_eq!(told(&program, &["service", "remove"]).0, Some(0));
+    assert_eq!(run_for_output(&program, &["service", "remove"]).0, Some(0));
 }
 
 /// Setup does not restart a running service because lingering cannot be enabled.
 #[test]
-fn setting_up_a_service_that_runs_leaves_it_alone() {
-    let (program, systemd) = machine();
-    assert_eq!(told(&program, &["service", "install"]).0, Some(0));
+fn setup_does_not_restart_a_running_service() {
+    let (program, systemd) = set_up_machine();
+    assert_eq!(run_for_output(&program, &["service", "install"]).0, Some(0));
     let before = systemd.read("pid");
-    let (code, text) = told(&program, &["setup", "service", "--no-input"]);
+    let (code, text) = run_for_output(&program, &["setup", "service", "--no-input"]);
     assert_eq!((code, systemd.read("pid")), (Some(0), before.clone()), "{text}");
-    let says = "it ends when you log out. to change that: sudo loginctl enable-linger $USER";
-    assert!(text.contains(says), "{text}");
-    systemd.is("may-linger");
-    let (code, text) = told(&program, &["setup", "service", "--no-input"]);
+    let expected = "it ends when you log out. to change that: sudo loginctl enable-linger $USER";
+    assert!(text.contains(expected), "{text}");
+    systemd.enable("may-linger");
+    let (code, text) = run_for_output(&program, &["setup", "service", "--no-input"]);
     assert!(code == Some(0) && text.contains("it goes on when you log out. nothing to do"), "{text}");
     assert_eq!(systemd.read("pid"), before);
 }
@@ -213,30 +221,30 @@ fn setting_up_a_service_that_runs_leaves_it_alone() {
 /// ENV-1: the service does not see variables of the shell. These are listed with the command that
 /// stores them, and used by the service once stored.
 #[test]
-fn what_only_this_shell_says_is_named_and_can_be_kept() {
-    let backstage = Backstage::open();
-    let played = PlayedDiscord::open();
-    let (mut program, systemd) = machine();
-    let token = played.discord.token();
-    program.set("ANTHROPIC_API_KEY", "sk-canary").set("ANTHROPIC_BASE_URL", &backstage.url());
-    program.set("DISCORD_TOKEN", &token).set("DISCORD_API_BASE", &played.base());
-    program.set("OLLIM_MODEL", "anthropic:sonnet").set("NO_PROXY", "127.0.0.1");
-    let (code, text) = told(&program, &["service", "install"]);
-    let says = "\nOLLIM_MODEL, DISCORD_TOKEN, DISCORD_API_BASE, ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL are set in this \
+fn shell_variables_are_listed_and_can_be_stored() {
+    let model_server = BackgroundModelServer::start();
+    let fake_discord = DiscordOnLoopback::open();
+    let (mut program, systemd) = set_up_machine();
+    let token = fake_discord.discord.token();
+    program.set_env("ANTHROPIC_API_KEY", "sk-canary").set_env("ANTHROPIC_BASE_URL", &model_server.url());
+    program.set_env("DISCORD_TOKEN", &token).set_env("DISCORD_API_BASE", &fake_discord.api_base());
+    program.set_env("OLLIM_MODEL", "anthropic:sonnet").set_env("NO_PROXY", "127.0.0.1");
+    let (code, text) = run_for_output(&program, &["service", "install"]);
+    let expected = "\nOLLIM_MODEL, DISCORD_TOKEN, DISCORD_API_BASE, ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL are set in this \
                 shell alone, and the service does not see them. to keep them for it: ollim-bot setup service --keep\n";
-    assert!(code == Some(0) && text.contains(says), "{text}");
-    let health = || json_of(&run(&program, &["status", "--json"]));
+    assert!(code == Some(0) && text.contains(expected), "{text}");
+    let health = || parse_json(&run(&program, &["status", "--json"]));
     assert_eq!((&health()["brain"], &health()["discord"]), (&"offline".into(), &serde_json::Value::Null));
     let environ = std::fs::read(format!("/proc/{}/environ", systemd.read("pid").trim())).unwrap();
     let environ = String::from_utf8_lossy(&environ).into_owned();
-    let bin = systemd.place().join("bin");
-    for said in [&format!("PATH={}:", bin.display()), "NO_PROXY=127.0.0.1\0"] {
-        assert!(environ.contains(said), "{environ}");
+    let bin = systemd.directory().join("bin");
+    for variable in [&format!("PATH={}:", bin.display()), "NO_PROXY=127.0.0.1\0"] {
+        assert!(environ.contains(variable), "{environ}");
     }
 
-    let again = told(&program, &["setup", "service", "--no-input"]).1;
+    let again = run_for_output(&program, &["setup", "service", "--no-input"]).1;
     assert!(again.contains("the service does not see them"), "{again}");
-    let (code, text) = told(&program, &["setup", "service", "--keep", "--no-input"]);
+    let (code, text) = run_for_output(&program, &["setup", "service", "--keep", "--no-input"]);
     assert!(code == Some(0) && text.contains("kept for it: OLLIM_MODEL, DISCORD_TOKEN, "), "{text}");
     assert!(!text.contains("canary") && !text.contains(&token), "{text}");
     assert!(health()["brain"].as_str().unwrap().starts_with("anthropic:"), "{}", health());
@@ -245,7 +253,7 @@ fn what_only_this_shell_says_is_named_and_can_be_kept() {
     for secret in ["anthropic.key", "discord.token", "environment"] {
         assert_eq!(crate::rig::mode(&state.join(secret)), 0o600, "{secret}");
     }
-    let done = told(&program, &["setup", "service", "--keep", "--no-input"]).1;
+    let done = run_for_output(&program, &["setup", "service", "--keep", "--no-input"]).1;
     assert!(!done.contains("does not see") && !done.contains("kept for it"), "{done}");
 }
 
@@ -253,45 +261,46 @@ fn what_only_this_shell_says_is_named_and_can_be_kept() {
 /// shell has both a secret and its file variant, the file is stored, because it takes precedence.
 /// Values that would prevent the start are not stored.
 #[test]
-fn the_key_of_the_claude_program_is_kept_as_a_line() {
-    let (mut program, systemd) = machine();
-    let played = program.home().join("played-claude");
-    std::fs::write(&played, "#!/bin/sh\nexit 0\n").unwrap();
-    std::fs::set_permissions(&played, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    keep(&program, "anthropic.key", "sk-canary-old\n");
-    let named = secret(&program, "sk-canary-named").display().to_string();
-    program.set("OLLIM_CLAUDE", &played.display().to_string()).set("OLLIM_MODEL", "claude");
-    program.set("OPENAI_API_KEY", "sk-canary-said").set("OPENAI_API_KEY_FILE", &named);
-    program.set("ANTHROPIC_API_KEY", "sk-canary");
-    let (code, text) = told(&program, &["setup", "service", "--keep", "--no-input"]);
-    let says = "kept for it: OLLIM_CLAUDE, OLLIM_MODEL, OPENAI_API_KEY_FILE, ANTHROPIC_API_KEY\n";
-    assert!(code == Some(0) && text.contains(says) && !text.contains("canary"), "{text}");
-    let status = json_of(&run(&program, &["status", "--json"]));
+fn key_of_the_claude_program_is_stored_as_a_line() {
+    let (mut program, systemd) = set_up_machine();
+    let fake_claude = program.home().join("played-claude");
+    std::fs::write(&fake_claude, "#!/bin/sh\nexit 0\n").unwrap();
+    std::fs::set_permissions(&fake_claude, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_state_file(&program, "anthropic.key", "sk-canary-old\n");
+    let key_file = write_secret(&program, "sk-canary-named").display().to_string();
+    program.set_env("OLLIM_CLAUDE", &fake_claude.display().to_string()).set_env("OLLIM_MODEL", "claude");
+    program.set_env("OPENAI_API_KEY", "sk-canary-said").set_env("OPENAI_API_KEY_FILE", &key_file);
+    program.set_env("ANTHROPIC_API_KEY", "sk-canary");
+    let (code, text) = run_for_output(&program, &["setup", "service", "--keep", "--no-input"]);
+    let expected = "kept for it: OLLIM_CLAUDE, OLLIM_MODEL, OPENAI_API_KEY_FILE, ANTHROPIC_API_KEY\n";
+    assert!(code == Some(0) && text.contains(expected) && !text.contains("canary"), "{text}");
+    let status = parse_json(&run(&program, &["status", "--json"]));
     assert!(status["brain"].as_str().unwrap().starts_with("claude"), "{status}");
     let state = program.data().join("state");
-    let kept = || std::fs::read_to_string(state.join("environment")).unwrap();
-    assert!(kept().contains("\nANTHROPIC_API_KEY=sk-canary\n"), "{}", kept());
-    assert!(kept().contains(&format!("\nOPENAI_API_KEY_FILE={named}\n")), "{}", kept());
-    assert!(!kept().contains("sk-canary-said") && !state.join("openai.key").exists(), "{}", kept());
+    let stored = || std::fs::read_to_string(state.join("environment")).unwrap();
+    assert!(stored().contains("\nANTHROPIC_API_KEY=sk-canary\n"), "{}", stored());
+    assert!(stored().contains(&format!("\nOPENAI_API_KEY_FILE={key_file}\n")), "{}", stored());
+    assert!(!stored().contains("sk-canary-said") && !state.join("openai.key").exists(), "{}", stored());
     assert_eq!(crate::rig::mode(&state.join("environment")), 0o600);
 
-    let before = (systemd.read("pid"), kept());
-    let again = told(&program, &["setup", "service", "--keep", "--no-input"]).1;
+    let before = (systemd.read("pid"), stored());
+    let again = run_for_output(&program, &["setup", "service", "--keep", "--no-input"]).1;
     assert!(!again.contains("does not see") && !again.contains("kept for it"), "{again}");
     let mut loud = program.command(&["setup", "service", "--keep", "--no-input"]);
-    let loud = testkit::kill::finish(loud.env("OLLIM_LOG", "loud"));
+    let loud = testkit::process::run_to_end(loud.env("OLLIM_LOG", "loud"));
     assert_eq!(loud.status.code(), Some(78), "{}", stdout(&loud));
     assert!(stderr(&loud).contains("error: OLLIM_LOG: `loud` is not an amount i know."), "{}", stderr(&loud));
-    assert_eq!((systemd.read("pid"), kept()), before, "the service runs on");
+    assert_eq!((systemd.read("pid"), stored()), before, "the service runs on");
 }
 
 /// A data directory that does not exist yet does not reduce the protection of the service.
 #[test]
-fn a_directory_that_is_not_there_yet_has_all_walls() {
-    let (program, _systemd) = machine();
-    let elsewhere = tempfile::tempdir().unwrap();
-    let data = elsewhere.path().join("a \"new\" place");
-    let (code, text) = told(&program, &["--data-dir", data.to_str().unwrap(), "service", "install"]);
+fn missing_data_directory_keeps_full_protection() {
+    let (program, _systemd) = set_up_machine();
+    let other_directory = tempfile::tempdir().unwrap();
+    let data = other_directory.path().join("a \"new\" place");
+    let (code, text) =
+        run_for_output(&program, &["--data-dir", data.to_str().unwrap(), "service", "install"]);
     assert!(code == Some(0) && !text.contains("without those walls"), "{text}");
     assert_eq!(crate::rig::mode(&data), 0o700);
     let unit = program.home().join(".config/systemd/user/ollim-bot.service");
@@ -301,34 +310,34 @@ fn a_directory_that_is_not_there_yet_has_all_walls() {
 /// CL-14, ENV-4: `auth` is passed to the claude program with its exit code, even with invalid
 /// settings.
 #[test]
-fn signing_in_is_passed_on() {
-    let mut program = fresh();
-    let played = program.home().join("played-claude");
-    std::fs::write(&played, "#!/bin/sh\necho \"got $*\"\nexit 7\n").unwrap();
-    std::fs::set_permissions(&played, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    program.set("OLLIM_CLAUDE", &played.display().to_string()).set("OLLIM_TIMEZONE", "Nowhere");
+fn auth_is_passed_to_the_claude_program() {
+    let mut program = fresh_program();
+    let fake_claude = program.home().join("played-claude");
+    std::fs::write(&fake_claude, "#!/bin/sh\necho \"got $*\"\nexit 7\n").unwrap();
+    std::fs::set_permissions(&fake_claude, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    program.set_env("OLLIM_CLAUDE", &fake_claude.display().to_string()).set_env("OLLIM_TIMEZONE", "Nowhere");
     assert_eq!(
-        told(&program, &["auth", "status", "--json"]),
+        run_for_output(&program, &["auth", "status", "--json"]),
         (Some(7), "got auth status --json\n".to_owned())
     );
     for words in [&["auth"][..], &["auth", "help"]] {
-        let (code, text) = told(&program, words);
+        let (code, text) = run_for_output(&program, words);
         assert!(code == Some(0) && text.starts_with("usage: ollim-bot auth login|status|logout"), "{text}");
     }
-    let (code, text) = told(&program, &["auth", "wobble", "--json"]);
-    let says = "error: auth has no `wobble`.\nusage: ollim-bot auth login|status|logout";
-    assert!(code == Some(2) && text.starts_with(says), "{text}");
-    let document = json_of(&run(&program, &["--json", "auth", "wobble"]));
+    let (code, text) = run_for_output(&program, &["auth", "wobble", "--json"]);
+    let expected = "error: auth has no `wobble`.\nusage: ollim-bot auth login|status|logout";
+    assert!(code == Some(2) && text.starts_with(expected), "{text}");
+    let document = parse_json(&run(&program, &["--json", "auth", "wobble"]));
     assert_eq!(document["error"]["code"], 2, "{document}");
-    program.set("OLLIM_CLAUDE", "/no/such/claude");
-    let (code, text) = told(&program, &["auth", "login"]);
+    program.set_env("OLLIM_CLAUDE", "/no/such/claude");
+    let (code, text) = run_for_output(&program, &["auth", "login"]);
     assert!(code == Some(1) && text.contains("`/no/such/claude` cannot be run"), "{text}");
 }
 
 /// Each command has a manual page.
 #[test]
-fn there_is_a_manual() {
-    let program = fresh();
+fn manual_has_a_page_for_each_command() {
+    let program = fresh_program();
     let page = stdout(&run(&program, &["man"]));
     assert!(page.contains(".TH ollim-bot 1") && page.contains("routine"), "{page}");
     for section in ["EXAMPLES", "ENVIRONMENT", "FILES", "\"EXIT STATUS\""] {

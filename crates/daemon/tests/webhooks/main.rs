@@ -2,6 +2,6 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "test helpers panic with a message")]
 
 mod command_line;
-mod door;
-mod killed;
+mod endpoint;
+mod kills;
 mod rig;

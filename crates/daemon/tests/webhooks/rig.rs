@@ -5,13 +5,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rusqlite::Connection;
-use testkit::kill::{Program, Running, free_port};
+use testkit::process::{Program, RunningProgram, free_port};
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-pub const BELL: &str = "---\nid: bell\nfields:\n  type: object\n  required: [door]\n  properties:\n    door: {type: string, \
+pub const VERBATIM_WEBHOOK: &str = "---\nid: bell\nfields:\n  type: object\n  required: [door]\n  properties:\n    door: {type: string, \
     enum: [front, garden]}\ndeliver: \"somebody rang at the {door} door\"\n---\n";
-pub const CI: &str = "---\nid: ci\nfields:\n  type: object\n  required: [title]\n  properties:\n    title: {type: \
+pub const CHECKED_WEBHOOK: &str = "---\nid: ci\nfields:\n  type: object\n  required: [title]\n  properties:\n    title: {type: \
     string}\nisolated: true\nupdate-main-session: freely\n---\nLook at {title}.\n";
 
 /// A program, and its webhook port.
@@ -23,10 +23,10 @@ pub struct Rig {
 impl Rig {
     pub fn new(mut program: Program) -> Self {
         let port = free_port();
-        program.set("WEBHOOK_PORT", &port.to_string()).set("WEBHOOK_SECRET", "sesame");
+        program.set_env("WEBHOOK_PORT", &port.to_string()).set_env("WEBHOOK_SECRET", "sesame");
         let rig = Self { program, port };
-        rig.write("webhooks/bell.md", BELL);
-        rig.write("webhooks/ci.md", CI);
+        rig.write("webhooks/bell.md", VERBATIM_WEBHOOK);
+        rig.write("webhooks/ci.md", CHECKED_WEBHOOK);
         rig
     }
 
@@ -40,11 +40,11 @@ impl Rig {
 
     /// Returns status and body of a call, or None if the connection fails.
     pub fn call(&self, id: &str, headers: &[(&str, &str)], body: &str) -> Option<(u16, String)> {
-        testkit::kill::call(self.port, id, headers, body)
+        testkit::process::call_webhook(self.port, id, headers, body)
     }
 
     /// Like `call`, with the secret and `number` as idempotency key.
-    pub fn ring(&self, id: &str, number: &str, body: &str) -> Option<u16> {
+    pub fn deliver(&self, id: &str, number: &str, body: &str) -> Option<u16> {
         let headers = [("authorization", "Bearer sesame"), ("idempotency-key", number)];
         self.call(id, &headers, body).map(|(status, _)| status)
     }
@@ -54,7 +54,7 @@ impl Rig {
     }
 
     /// Waits until all deliveries are processed.
-    pub fn come_to_rest(&self, running: &Running) {
+    pub fn wait_until_idle(&self, running: &RunningProgram) {
         for _ in 0..20_000 {
             // The answer comes after all earlier decisions.
             running.command("/status").expect("it runs");
@@ -67,6 +67,6 @@ impl Rig {
 }
 
 pub fn count(data: &Path, sql: &str) -> i64 {
-    let log = Connection::open(data.join("state/journal.db")).expect("a log");
-    log.query_row(sql, [], |row| row.get(0)).expect("a count")
+    let journal = Connection::open(data.join("state/journal.db")).expect("a log");
+    journal.query_row(sql, [], |row| row.get(0)).expect("a count")
 }

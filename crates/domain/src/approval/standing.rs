@@ -10,25 +10,25 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Approval, ApprovalId, Consent};
 use crate::conversation::Json;
-use crate::hidden::spelled_out;
-use crate::permission::{Power, deed, site};
-use crate::tool::{Caption, Class, ToolCall};
+use crate::hidden_chars::escape_hidden;
+use crate::permission::{Capability, site, tool_action};
+use crate::tool::{Caption, ToolCall, ToolClass};
 
-pub const STANDING_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+pub const STANDING_DURATION: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// The most standing approvals at the same time.
-pub const STANDING: usize = 100;
+pub const MAX_STANDING: usize = 100;
 
 /// The most characters of a call in the list.
-const LISTED: usize = 200;
+const MAX_LISTED_CHARS: usize = 200;
 
 /// A permission for all calls within a scope until it expires.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct StandingApproval {
     /// The approval that created it; its number revokes it.
     pub id: ApprovalId,
     pub tool: String,
     pub scope: Scope,
-    pub until: Timestamp,
+    pub expires_at: Timestamp,
 }
 
 /// The calls of a tool that a standing approval covers.
@@ -48,7 +48,7 @@ impl Scope {
         let exactly = || Self::exactly(&call.input);
         match call.name.as_str() {
             // A change of an authority file is approved with its content each time.
-            "Write" | "Edit" if deed(call, Class::Edits).power == Power::Notes => {
+            "Write" | "Edit" if tool_action(call, ToolClass::Edits).capability == Capability::Notes => {
                 call.input.text("file_path").map_or_else(exactly, Self::File)
             }
             "WebFetch" => call.input.text("url").and_then(|url| site(&url)).map_or_else(exactly, Self::Site),
@@ -64,15 +64,15 @@ impl Scope {
 
 impl Approval {
     /// Describes what an "always" would cover, before it is given.
-    pub fn always(&self) -> String {
+    pub fn always_text(&self) -> String {
         let covered = match Scope::of(&self.call) {
             Scope::File(_) => "this file, whatever is written into it".to_owned(),
-            Scope::Site(site) => format!("whatever is at {}", listed(&site)),
+            Scope::Site(site) => format!("whatever is at {}", list_text(&site)),
             Scope::Exactly(_) => "exactly this and nothing else".to_owned(),
         };
         format!(
             "always means {covered}, for {} days, where no words from outside are",
-            STANDING_FOR.as_hours() / 24
+            STANDING_DURATION.as_hours() / 24
         )
     }
 }
@@ -80,8 +80,8 @@ impl Approval {
 impl Consent {
     /// Returns the standing approval that covers `call`. The scope is computed again, so a path
     /// that has become an authority file is no longer covered.
-    pub(super) fn standing(&self, call: &ToolCall) -> Option<ApprovalId> {
-        let mut same = self.always.iter().filter(|standing| standing.tool == call.name).peekable();
+    pub(super) fn standing_for(&self, call: &ToolCall) -> Option<ApprovalId> {
+        let mut same = self.standing.iter().filter(|standing| standing.tool == call.name).peekable();
         same.peek()?;
         let scope = Scope::of(call);
         same.find(|standing| standing.scope == scope).map(|standing| standing.id)
@@ -89,22 +89,22 @@ impl Consent {
 }
 
 /// Formats it for the list, without hidden characters or Markdown.
-impl fmt::Display for Standing {
+impl fmt::Display for StandingApproval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.scope {
-            Scope::File(path) => write!(f, "{} of `{}`", self.tool, listed(path)),
-            Scope::Site(site) => write!(f, "{} of whatever is at {}", self.tool, listed(site)),
+            Scope::File(path) => write!(f, "{} of `{}`", self.tool, list_text(path)),
+            Scope::Site(site) => write!(f, "{} of whatever is at {}", self.tool, list_text(site)),
             Scope::Exactly(input) => {
-                let caption = Caption::of(&self.tool, |key| input.text(key)).plain();
-                write!(f, "exactly {}: `{}`", listed(&caption), listed(&input.0))
+                let caption = Caption::new(&self.tool, |key| input.text(key)).plain();
+                write!(f, "exactly {}: `{}`", list_text(&caption), list_text(&input.0))
             }
         }
     }
 }
 
-fn listed(text: &str) -> String {
-    let spelled = spelled_out(text, |c| c.is_control() || c == '`');
-    match spelled.char_indices().nth(LISTED) {
+fn list_text(text: &str) -> String {
+    let spelled = escape_hidden(text, |c| c.is_control() || c == '`');
+    match spelled.char_indices().nth(MAX_LISTED_CHARS) {
         Some((end, _)) => format!("{}… ({} characters)", &spelled[..end], text.chars().count()),
         None => spelled,
     }
@@ -118,27 +118,27 @@ mod tests {
         ToolCall { id: "c".to_owned(), name: name.to_owned(), input: Json(input.to_owned()) }
     }
 
-    fn standing(asked: &ToolCall) -> Standing {
+    fn standing(asked: &ToolCall) -> StandingApproval {
         let tool = asked.name.clone();
         let scope = Scope::of(asked);
-        Standing { id: ApprovalId(3), tool, scope, until: Timestamp::MAX }
+        StandingApproval { id: ApprovalId(3), tool, scope, expires_at: Timestamp::MAX }
     }
 
     /// Checks that an "always" to `asked` covers `covered` and none of `others`.
     fn check(name: &str, asked: &str, covered: &[&str], others: &[(&str, &str)]) {
         let rule = standing(&call(name, asked));
-        let consent = Consent { always: vec![rule.clone()], grants: Vec::new() };
+        let consent = Consent { standing: vec![rule.clone()], grants: Vec::new() };
         for input in covered {
-            assert_eq!(consent.standing(&call(name, input)), Some(rule.id), "{rule}: {input}");
+            assert_eq!(consent.standing_for(&call(name, input)), Some(rule.id), "{rule}: {input}");
         }
         for (name, input) in others {
-            assert_eq!(consent.standing(&call(name, input)), None, "{rule}: {name} {input}");
+            assert_eq!(consent.standing_for(&call(name, input)), None, "{rule}: {name} {input}");
         }
     }
 
     /// I5: An "always" to a command or a server tool covers exactly that call.
     #[test]
-    fn an_always_to_a_command_covers_that_command() {
+    fn standing_command_covers_only_that_command() {
         check(
             "Bash",
             r#"{"command":"git pull","network":true}"#,
@@ -166,7 +166,7 @@ mod tests {
 
     /// I5: An "always" to a note covers that note, and one to an authority file only that content.
     #[test]
-    fn an_always_to_a_file_covers_that_file() {
+    fn standing_file_covers_only_that_file() {
         check(
             "Write",
             r#"{"file_path":"notes/a.txt","content":"x"}"#,
@@ -189,7 +189,7 @@ mod tests {
 
     /// I5: An "always" to a page covers its site if the address is unambiguous.
     #[test]
-    fn an_always_to_a_page_covers_its_site() {
+    fn standing_page_covers_its_site() {
         check(
             "WebFetch",
             r#"{"url":"https://News.example/today?x"}"#,
@@ -217,7 +217,7 @@ mod tests {
 
     /// I5: A listed entry contains no hidden characters, cannot end its quotation, and is cut.
     #[test]
-    fn what_is_listed_is_plain() {
+    fn listed_text_is_plain() {
         let told = standing(&call("Bash", "{\"command\":\"a`\u{202e}b\n\"}")).to_string();
         assert_eq!(told.matches('`').count(), 2, "{told}");
         assert!(!told.contains(['\u{202e}', '\n']), "{told}");

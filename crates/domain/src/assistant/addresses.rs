@@ -8,19 +8,19 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use super::memory::Messages;
+use super::state::Messages;
 use crate::context::SEARCH_ANSWER;
 use crate::conversation::Json;
 use crate::label::{Realm, Realms};
-use crate::permission::links;
-use crate::tool::{Class, ServerKind, ToolCall, ToolResult};
+use crate::permission::links_in;
+use crate::tool::{ServerToolKind, ToolCall, ToolClass, ToolResult};
 
 /// How many of the newest addresses are remembered.
-const LINKS: usize = 500;
+const MAX_LINKS: usize = 500;
 /// How many of the newest addresses are remembered that a model wrote into calls.
-const COMPOSED: usize = 2_000;
+const MAX_COMPOSED: usize = 2_000;
 /// How often an address that was encoded again and again is decoded.
-const DECODINGS: usize = 5;
+const MAX_DECODINGS: usize = 5;
 /// How often a text that was encoded in base64 again and again is decoded.
 const BASE64_DECODINGS: usize = 3;
 /// The shortest text in base64 that is decoded. It holds six bytes, and an address has at least as many.
@@ -38,7 +38,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 impl Messages {
     /// Remembers the addresses in a message of the user.
     pub(super) fn remember_links(&mut self, words: &str) {
-        remember(&mut self.links, links(words), LINKS);
+        remember(&mut self.links, links_in(words), MAX_LINKS);
     }
 
     /// A model calls a tool with this input. What it wrote there and what was not known before does not count as seen if
@@ -48,9 +48,10 @@ impl Messages {
         if tokens.is_empty() {
             return;
         }
-        let known: Vec<String> = self.links.iter().chain(self.seen.iter()).map(|link| normal(link)).collect();
+        let known: Vec<String> =
+            self.links.iter().chain(self.seen.iter()).map(|link| normalized(link)).collect();
         let fresh = tokens.into_iter().filter(|token| !known.contains(token));
-        remember(&mut self.composed, fresh, COMPOSED);
+        remember(&mut self.composed, fresh, MAX_COMPOSED);
     }
 
     /// Remembers the addresses in `text`, which came from outside as the result of `input`. An
@@ -59,25 +60,30 @@ impl Messages {
     pub(super) fn remember_seen(&mut self, text: &str, input: &Json) {
         let given = tokens(&input.canonical().0);
         let composed = &self.composed;
-        let fresh = links(text).filter(|link| {
-            let link = normal(link);
+        let fresh = links_in(text).filter(|link| {
+            let link = normalized(link);
             !given.iter().any(|token| token.contains(&link)) && !is_composed(&link, composed)
         });
-        remember(&mut self.seen, fresh, LINKS);
+        remember(&mut self.seen, fresh, MAX_LINKS);
     }
 
     /// Remembers the addresses that the user wrote before the last start, those that models composed in `calls`, and those
     /// that results of tools showed. What a model composed anywhere in `calls` does not count as seen, also where a result
     /// showed it before.
-    pub fn recall(&mut self, written: &[String], calls: &[ToolCall], shown: &[(ToolCall, ToolResult)]) {
+    pub fn restore_links(
+        &mut self,
+        written: &[String],
+        calls: &[ToolCall],
+        shown: &[(ToolCall, ToolResult)],
+    ) {
         for words in written {
             self.remember_links(words);
         }
-        for call in calls.iter().filter(|call| class_then(call) != Some(Class::Fetches)) {
+        for call in calls.iter().filter(|call| past_class(call) != Some(ToolClass::Fetches)) {
             self.remember_composed(&call.input);
         }
         for (call, result) in shown {
-            if let Some(text) = class_then(call).and_then(|class| shows_addresses(class, None, result)) {
+            if let Some(text) = past_class(call).and_then(|class| shows_addresses(class, None, result)) {
                 self.remember_seen(text, &call.input);
             }
         }
@@ -86,11 +92,11 @@ impl Messages {
 
 /// Returns the class of the tool of a past call, if its results may show addresses. Server tools
 /// are excluded, because their kind at that time is not stored.
-fn class_then(call: &ToolCall) -> Option<Class> {
+fn past_class(call: &ToolCall) -> Option<ToolClass> {
     match call.name.as_str() {
-        "WebFetch" => Some(Class::Fetches),
-        "WebSearch" => Some(Class::Searches),
-        "Bash" => Some(Class::Shell),
+        "WebFetch" => Some(ToolClass::Fetches),
+        "WebSearch" => Some(ToolClass::Searches),
+        "Bash" => Some(ToolClass::Shell),
         _ => None,
     }
 }
@@ -98,20 +104,26 @@ fn class_then(call: &ToolCall) -> Option<Class> {
 /// Returns the part of `result` whose addresses count as seen: pages, search results and mail. Answers of agents and earlier
 /// conversations are written by a model, which could have composed an address. A server can store such an address, so only
 /// its tools of the kinds search and fetch count.
-pub(super) fn shows_addresses(class: Class, kind: Option<ServerKind>, result: &ToolResult) -> Option<&str> {
+pub(super) fn shows_addresses(
+    class: ToolClass,
+    kind: Option<ServerToolKind>,
+    result: &ToolResult,
+) -> Option<&str> {
     let all = || Some(result.text.as_str()).filter(|_| result.label.is_tainted());
     match class {
-        Class::Fetches => all(),
-        Class::Searches => all().map(pages_of_search),
-        Class::Foreign => all().filter(|_| matches!(kind, Some(ServerKind::Search | ServerKind::Fetch))),
-        Class::Shell => all().filter(|_| result.label.outside == Realms::of(Realm::Mail)),
-        Class::Own
-        | Class::Notes
-        | Class::Plans
-        | Class::Reads
-        | Class::Edits
-        | Class::Acts
-        | Class::Delegates => None,
+        ToolClass::Fetches => all(),
+        ToolClass::Searches => all().map(pages_of_search),
+        ToolClass::Foreign => {
+            all().filter(|_| matches!(kind, Some(ServerToolKind::Search | ServerToolKind::Fetch)))
+        }
+        ToolClass::Shell => all().filter(|_| result.label.outside == Realms::single(Realm::Mail)),
+        ToolClass::Own
+        | ToolClass::Notes
+        | ToolClass::Plans
+        | ToolClass::Reads
+        | ToolClass::Edits
+        | ToolClass::Acts
+        | ToolClass::Delegates => None,
     }
 }
 
@@ -123,8 +135,8 @@ fn pages_of_search(text: &str) -> &str {
 /// Returns true if `link` is part of a text that the model wrote, or extends an address that the model wrote.
 fn is_composed(link: &str, composed: &VecDeque<String>) -> bool {
     composed.iter().any(|token| {
-        let goes_on = || token.contains(['/', '?']) && link.starts_with(token.as_str());
-        token.contains(link) || goes_on()
+        let extends_token = || token.contains(['/', '?']) && link.starts_with(token.as_str());
+        token.contains(link) || extends_token()
     })
 }
 
@@ -144,7 +156,7 @@ fn tokens(text: &str) -> Vec<String> {
 fn plain_tokens(text: &str) -> Vec<String> {
     let text = without_escapes(text, " ");
     let parts = text.split(|c: char| c.is_whitespace() || "\"<>\\".contains(c));
-    parts.map(normal).filter(|token| token.contains('.')).collect()
+    parts.map(normalized).filter(|token| token.contains('.')).collect()
 }
 
 /// Replaces the ends of lines, also as JSON writes them, by `by`.
@@ -185,9 +197,9 @@ fn decoded_base64(word: &str) -> Option<String> {
 }
 
 /// Returns `address` without its scheme, decoded and in lower case.
-fn normal(address: &str) -> String {
+fn normalized(address: &str) -> String {
     let mut text = address.to_lowercase();
-    for _ in 0..DECODINGS {
+    for _ in 0..MAX_DECODINGS {
         let decoded = decoded(&text);
         if decoded == text {
             break;
@@ -241,10 +253,10 @@ mod tests {
     /// A composed address is recognized in a result in any encoding, as a part of another address,
     /// and with a suffix.
     #[test]
-    fn an_address_that_was_composed_is_known_again_however_it_is_written() {
+    fn composed_address_is_recognized_in_any_encoding() {
         let seen = |input: &str, text: &str| {
             let mut messages =
-                super::super::Memory::of(Conversation::new(Default::default(), EntryId(1))).messages;
+                super::super::State::new(Conversation::new(Default::default(), EntryId(1))).messages;
             messages.remember_links("see https://typed.example/a/b");
             messages.remember_composed(&Json(input.to_owned()));
             messages.remember_seen(text, &Json("{}".to_owned()));
@@ -278,7 +290,7 @@ mod tests {
     fn an_address_that_was_composed_in_base64_is_known_again() {
         let seen = |input: &str, text: &str| {
             let mut messages =
-                super::super::Memory::of(Conversation::new(Default::default(), EntryId(1))).messages;
+                super::super::State::new(Conversation::new(Default::default(), EntryId(1))).messages;
             messages.remember_composed(&Json(input.to_owned()));
             messages.remember_seen(text, &Json("{}".to_owned()));
             messages.seen.iter().cloned().collect::<Vec<_>>()

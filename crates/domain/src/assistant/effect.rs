@@ -3,47 +3,47 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Known;
-use crate::approval::{Approval, ApprovalId, Closed};
+use super::KeyNotice;
+use crate::approval::{Approval, ApprovalId, ClosedApproval};
 use crate::card::Card;
-use crate::compaction::{Gate, Summary};
-use crate::context::Window;
-use crate::context::skills::{Loaded, NamedSkills};
-use crate::conversation::{Branch, Entry, EntryId, Said, Usage, Why};
-use crate::cost::{Account, Call, Source};
+use crate::compaction::{Summary, SummaryCheck};
+use crate::context::RequestLimit;
+use crate::context::skills::{LoadedSkills, NamedSkills};
+use crate::conversation::{Branch, Entry, EntryContent, EntryId, MoveReason, Usage};
+use crate::cost::{Account, CostSource, ModelCall};
 use crate::effort::Effort;
 use crate::failure::Failure;
-use crate::occurrence::Key;
+use crate::occurrence::OccurrenceKey;
 use crate::permission::Decision;
-use crate::record::{Charge, MessageId, Record, SurfaceName};
-use crate::schedule::FileNews;
-use crate::sent::SentId;
+use crate::record::{MessageId, PingCharge, Record, SurfaceName};
+use crate::schedule::JobFileChange;
+use crate::sent_messages::SentId;
 use crate::thinking::Thinking;
 use crate::tool::ToolResult;
-use crate::turn::{Ending, Task, TurnId};
+use crate::turn::{TurnEnding, TurnId, TurnTask};
 
 /// Something that happened; it gets no reply.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// The process has started.
     Started,
-    TurnEnded(TurnId, Ended),
+    TurnEnded(TurnId, TurnOutcome),
     /// The time returned by `next_wake` has come.
     Woke,
     /// The model's API key has changed since it was rejected.
     KeyRenewed,
     /// Job files changed.
-    Files(Vec<FileNews>, Look),
+    FilesChanged(Vec<JobFileChange>, FileScan),
     /// A ping with this charge could not be delivered.
-    Undelivered(Charge),
+    PingNotDelivered(PingCharge),
     /// The user did something on this surface.
-    Seen(SurfaceName),
+    UserSeen(SurfaceName),
     /// A notice from the daemon itself.
-    Told(String),
+    Announced(String),
     /// Result of an approved call that was carried out without its turn.
-    Carried(ApprovalId, ToolResult),
+    CallCarriedOut(ApprovalId, ToolResult),
     /// The skills of a waiting occurrence are loaded.
-    SkillsLoaded(Key, Loaded),
+    SkillsLoaded(OccurrenceKey, LoadedSkills),
 }
 
 impl Event {
@@ -52,13 +52,13 @@ impl Event {
         match self {
             Self::Woke => matches!(later, Self::Woke),
             Self::KeyRenewed => matches!(later, Self::KeyRenewed),
-            Self::Seen(surface) => matches!(later, Self::Seen(again) if again == surface),
+            Self::UserSeen(surface) => matches!(later, Self::UserSeen(again) if again == surface),
             Self::Started
             | Self::TurnEnded(..)
-            | Self::Files(..)
-            | Self::Undelivered(_)
-            | Self::Told(_)
-            | Self::Carried(..)
+            | Self::FilesChanged(..)
+            | Self::PingNotDelivered(_)
+            | Self::Announced(_)
+            | Self::CallCarriedOut(..)
             | Self::SkillsLoaded(..) => false,
         }
     }
@@ -66,39 +66,39 @@ impl Event {
 
 /// Whether a scan of job files was the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum FileScan {
     /// All files, for the first time since the start.
     First,
     /// Files changed since the last scan.
-    Again,
+    Later,
 }
 
 /// The result of a turn.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ended {
-    pub left: Left,
-    pub ending: Ending,
+pub struct TurnOutcome {
+    pub output: TurnOutput,
+    pub ending: TurnEnding,
     /// Total usage.
     pub usage: Usage,
     /// Calls that are not recorded yet.
-    pub spent: Vec<Call>,
+    pub unrecorded_calls: Vec<ModelCall>,
 }
 
-impl Ended {
+impl TurnOutcome {
     /// A turn that failed without any output.
     pub fn failed(failure: Failure) -> Self {
-        let left = Left::Said(Vec::new());
+        let left = TurnOutput::Contents(Vec::new());
         let usage = Usage::default();
         let spent = Vec::new();
-        Self { left, ending: Ending::Failed(failure), usage, spent }
+        Self { output: left, ending: TurnEnding::Failed(failure), usage, unrecorded_calls: spent }
     }
 }
 
 /// The output of a turn.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Left {
+pub enum TurnOutput {
     /// Contents not recorded yet.
-    Said(Vec<Said>),
+    Contents(Vec<EntryContent>),
     /// A summary for a compaction.
     Summary(Summary),
 }
@@ -108,29 +108,29 @@ pub enum Left {
 pub enum Effect {
     /// Writes these records in one transaction. If that fails, no later effect is executed.
     Write(Vec<Record>),
-    StartTurn(Start),
+    StartTurn(TurnStart),
     /// Passes the decision on an approval to the turn that waits for it.
     Decide(TurnId, ApprovalId, Decision),
     /// Passes the result of a delegated call to the turn that waits for it.
-    Answer(TurnId, ToolResult),
+    ReturnResult(TurnId, ToolResult),
     /// Carries out an approved call whose turn has gone on.
-    Carry(Approval),
+    CarryOut(Approval),
     /// Loads the skills of a waiting occurrence.
-    LoadSkills(Key, NamedSkills),
+    LoadSkills(OccurrenceKey, NamedSkills),
     /// Interrupts a turn; entries written so far stay.
     Interrupt(TurnId),
     /// Tells an unattended turn that the user now waits for it.
-    Hurry(TurnId),
+    Prioritize(TurnId),
     /// Shows an update on all surfaces.
-    Show(Shown),
+    Show(Update),
 }
 
 /// A turn to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct TurnStart {
     pub turn: TurnId,
     pub branch: Branch,
-    pub purpose: Purpose,
+    pub kind: TurnKind,
     /// The account to charge, and whether the user waits.
     pub account: Account,
     /// The vendor's id of the model; `None` for the default.
@@ -138,9 +138,9 @@ pub struct Start {
     pub thinking: Thinking,
     pub effort: Effort,
     /// Context window of the model.
-    pub window: Window,
+    pub window: RequestLimit,
     /// Name of the user, for the instructions.
-    pub human: String,
+    pub user: String,
     /// The head of the branch, which the turn continues.
     pub from: EntryId,
     /// Seed of the turn's random numbers.
@@ -148,29 +148,29 @@ pub struct Start {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum TurnKind {
     /// Answers the last message.
     Answer,
     /// Summarizes the conversation, with these instructions of the user.
     Compact(String),
 }
 
-impl Purpose {
+impl TurnKind {
     /// Returns the task of the turn, given the contents `said` of its branch.
-    pub fn task(&self, said: &[Arc<Said>]) -> Task {
+    pub fn task(&self, said: &[Arc<EntryContent>]) -> TurnTask {
         match self {
-            Self::Answer => Task::Answer,
-            Self::Compact(instructions) => Task::Summarise(Gate::new(said, instructions)),
+            Self::Answer => TurnTask::Answer,
+            Self::Compact(instructions) => TurnTask::Summarise(SummaryCheck::new(said, instructions)),
         }
     }
 }
 
 /// An update for surfaces.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shown {
+pub enum Update {
     /// An entry was written.
-    Said { branch: Branch, entry: Entry },
-    Began {
+    EntryAppended { branch: Branch, entry: Entry },
+    TurnStarted {
         turn: TurnId,
         branch: Branch,
         /// The message it answers.
@@ -181,94 +181,94 @@ pub enum Shown {
     /// The progress note of a turn, as far as it has arrived. It replaces the previous note, and is
     /// removed by the next text of the answer or the end of the turn. It is only shown, never
     /// stored.
-    Progress {
+    ProgressNote {
         turn: TurnId,
         /// One line, as `progress::Note` makes it.
         note: String,
     },
     /// A tool call starts, waits for approval or is denied.
-    Working { turn: TurnId, tool: String, doing: Doing },
+    ToolProgress { turn: TurnId, tool: String, phase: ToolPhase },
     /// The model is unreachable and is called again after `time`.
-    Waiting { turn: TurnId, time: Duration },
-    Ended {
+    ModelWait { turn: TurnId, delay: Duration },
+    TurnEnded {
         turn: TurnId,
         branch: Branch,
         /// The message it answered.
         answers: MessageId,
-        ending: Ending,
+        ending: TurnEnding,
     },
     /// A compaction started, ended or was undone.
-    Compaction(Compaction),
+    Compaction(CompactionUpdate),
     /// A turn is blocked because the model rejects the API key; all messages up to `newest` wait
     /// behind it.
-    Held {
+    TurnBlocked {
         turn: TurnId,
         branch: Branch,
         /// The newest waiting message.
         newest: MessageId,
         /// Whether the user has been notified before.
-        known: Known,
+        notice: KeyNotice,
         /// The model's error, and the remedy.
         why: Failure,
     },
     /// An approval was opened or closed.
-    Approval(Asking),
+    Approval(ApprovalUpdate),
     /// A fork, a background run, a message or a card changed.
-    Aside(Aside),
+    Side(SideUpdate),
     /// Main moved to another entry: what the user sees is not what the model reads.
-    Moved(Why),
+    MainMoved(MoveReason),
     /// A notice for the user.
     Notice(String),
 }
 
 /// State of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
-    Runs,
+pub enum ToolPhase {
+    Running,
     /// Waits for the user's approval.
-    Waits,
+    AwaitingApproval,
     /// Not allowed, and not run.
     Denied,
 }
 
 /// A change of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asking {
+pub enum ApprovalUpdate {
     /// It can be answered, and has this state.
     Open(Approval),
-    Closed(Approval, Closed),
+    Closed(Approval, ClosedApproval),
 }
 
 /// An update about something beside the conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Aside {
+pub enum SideUpdate {
     /// A fork was entered: the next messages go there.
-    Began { branch: Branch, topic: Option<String> },
+    ForkStarted { branch: Branch, topic: Option<String> },
     /// A fork ended: the next messages go to main.
-    Ended {
+    ForkEnded {
         branch: Branch,
-        why: Why,
+        why: MoveReason,
         /// Text about the end, for example the summary; may be empty.
         note: String,
     },
     /// A background run shows an entry.
-    Sent {
+    RunShowed {
         /// The job of the run.
-        source: Source,
+        source: CostSource,
         /// The entry that contains it.
         entry: Entry,
     },
     /// The user dismissed this message.
-    PutAway(SentId),
+    MessagePutAway(SentId),
     /// A reminder card was created or changed.
-    Card(Card),
+    CardChanged(Card),
 }
 
 /// A change of a compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Compaction {
+pub enum CompactionUpdate {
     /// It started. New messages wait.
-    Began {
+    Started {
         /// The turn number of the compaction.
         turn: TurnId,
         branch: Branch,

@@ -10,14 +10,14 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 
-use super::running::Running;
-use super::{Assistant, Minutes};
+use super::active_turn::ActiveTurn;
+use super::{Assistant, Transaction};
 use crate::conversation::Branch;
-use crate::inbox::KeptId;
+use crate::inbox::InboxItemId;
 use crate::label::{Label, Realm, Realms};
-use crate::permission::{Power, To, deed, own_command};
+use crate::permission::{Capability, Destination, own_command, tool_action};
 use crate::record::PlanChange;
-use crate::tool::{Class, Outcome, ToolCall, ToolResult};
+use crate::tool::{Outcome, ToolCall, ToolClass, ToolResult};
 
 /// The most items whose origin is kept.
 const ITEMS: usize = 1_000;
@@ -40,7 +40,7 @@ const TEXTS: [&str; 4] = ["--title", "--summary", "--notes", "--description"];
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OwnItem {
     /// An inbox item.
-    Inbox(KeptId),
+    Inbox(InboxItemId),
     /// The file at this path.
     Note(String),
     /// The task with this title or id.
@@ -52,7 +52,7 @@ pub enum OwnItem {
 impl fmt::Display for OwnItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Inbox(KeptId(id)) => write!(f, "inbox:{id}"),
+            Self::Inbox(InboxItemId(id)) => write!(f, "inbox:{id}"),
             Self::Note(path) => write!(f, "note:{path}"),
             Self::Task(title) => write!(f, "task:{title}"),
             Self::Event(title) => write!(f, "event:{title}"),
@@ -65,7 +65,7 @@ impl FromStr for OwnItem {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once(':') {
-            Some(("inbox", id)) => id.parse().map(KeptId).map(Self::Inbox).map_err(|_| "no number"),
+            Some(("inbox", id)) => id.parse().map(InboxItemId).map(Self::Inbox).map_err(|_| "no number"),
             Some(("note", path)) => Ok(Self::Note(path.to_owned())),
             Some(("task", title)) => Ok(Self::Task(title.to_owned())),
             Some(("event", title)) => Ok(Self::Event(title.to_owned())),
@@ -78,7 +78,7 @@ impl OwnItem {
     /// What the user calls it.
     pub fn name(&self) -> String {
         match self {
-            Self::Inbox(KeptId(id)) => format!("inbox item {id}"),
+            Self::Inbox(InboxItemId(id)) => format!("inbox item {id}"),
             Self::Note(path) => path.clone(),
             Self::Task(title) => format!("task {title}"),
             Self::Event(title) => format!("event {title}"),
@@ -106,13 +106,13 @@ impl Assistant {
     /// Returns what was read from outside on `branch`, in words: `mail and a page from example.org`. After a restart only the
     /// realms are known.
     pub(super) fn read_from(&self, branch: &Branch, label: Label) -> String {
-        let sources = self.wants.sources.get(branch);
+        let sources = self.transient.sources.get(branch);
         let mut told: Vec<String> = Vec::new();
         for realm in label.outside.iter() {
-            let of_realm = sources.into_iter().flatten().filter(|(realms, _)| realms.has(realm));
+            let of_realm = sources.into_iter().flatten().filter(|(realms, _)| realms.contains(realm));
             let described: Vec<String> = of_realm.map(|(_, description)| description.clone()).collect();
             if described.is_empty() {
-                told.push(realm.in_words().to_owned());
+                told.push(realm.display_name().to_owned());
             }
             told.extend(described);
         }
@@ -124,25 +124,28 @@ impl Assistant {
     }
 
     /// Remembers which pages and servers were read on `branch`.
-    pub(super) fn note_sources(&mut self, branch: &Branch, running: &Running, results: &[ToolResult]) {
+    pub(super) fn note_sources(&mut self, branch: &Branch, running: &ActiveTurn, results: &[ToolResult]) {
         for result in results.iter().filter(|result| result.label.is_tainted()) {
             let Some(call) = running.unanswered.iter().find(|call| call.id == result.call) else { continue };
-            let description = if self.class_of(call) == Some(Class::Fetches) {
-                let To::Address { host, .. } = deed(call, Class::Fetches).to else { continue };
+            let description = if self.class_of(call) == Some(ToolClass::Fetches) {
+                let Destination::Address { host, .. } = tool_action(call, ToolClass::Fetches).destination
+                else {
+                    continue;
+                };
                 if host.is_empty() { "a page".to_owned() } else { format!("a page from {host}") }
-            } else if self.class_of(call) == Some(Class::Searches) {
+            } else if self.class_of(call) == Some(ToolClass::Searches) {
                 "a web search".to_owned()
             } else {
                 continue;
             };
-            let description = (Realms::of(Realm::Web), description);
-            let memory = &self.memory;
+            let description = (Realms::single(Realm::Web), description);
+            let memory = &self.state;
             let fork = memory.fork.as_ref().map(|fork| &fork.branch);
             let lives = |branch: &Branch| {
                 *branch == Branch::Main || fork == Some(branch) || memory.turns.runs.contains_key(branch)
             };
-            self.wants.sources.retain(|branch, _| lives(branch));
-            let sources = self.wants.sources.entry(branch.clone()).or_default();
+            self.transient.sources.retain(|branch, _| lives(branch));
+            let sources = self.transient.sources.entry(branch.clone()).or_default();
             if !sources.contains(&description) && sources.len() <= NAMED {
                 sources.push(description);
             }
@@ -158,12 +161,12 @@ impl Assistant {
     /// The same for the calls that `writes` accepts. One that waits for an approval does nothing yet.
     fn writing_now(&self, writes: impl Fn(&ToolCall) -> bool) -> Option<(Label, String)> {
         let mut found: Option<(Label, String)> = None;
-        for (branch, running) in &self.running {
+        for (branch, running) in &self.active_turns {
             let waits = |call: &ToolCall| {
-                let mut open = self.memory.approvals.open.iter();
+                let mut open = self.state.approvals.open.iter();
                 open.any(|open| open.turn == running.turn && open.call.id == call.id)
             };
-            let label = self.label_of(branch);
+            let label = self.label(branch);
             if label.is_tainted() && running.unanswered.iter().any(|call| writes(call) && !waits(call)) {
                 let from = self.read_from(branch, label);
                 found = Some(match found {
@@ -180,26 +183,26 @@ impl Assistant {
     fn changes(&self, call: &ToolCall) -> bool {
         let first = self.first_own_word(call);
         let changes = ["done", "inbox", "lighter", "move", "pause", "resume", "snooze", "undo"];
-        self.plans(call)
+        self.can_plan(call)
             || call.name.starts_with("inbox_")
             || first.is_some_and(|first| changes.contains(&first.as_str()))
     }
 
     /// The first word of the command of ours that `call` runs.
     fn first_own_word(&self, call: &ToolCall) -> Option<String> {
-        if self.class_of(call) != Some(Class::Shell) {
+        if self.class_of(call) != Some(ToolClass::Shell) {
             return None;
         }
-        own_command::words(&call.input.text("command")?)?.into_iter().next()
+        own_command::parse(&call.input.text("command")?)?.into_iter().next()
     }
 
     /// Something new is in the inbox: if a model put it there where text from outside is, that is kept.
-    pub(super) fn note_kept(&mut self, id: KeptId, text: &str, minutes: &mut Minutes) {
+    pub(super) fn note_kept(&mut self, id: InboxItemId, text: &str, minutes: &mut Transaction) {
         let writes = |call: &ToolCall| self.changes(call) && are_from(text, &call.input.canonical().0);
         let written = self.writing_now(writes);
         // The words of a missed reminder come here too.
         let same = self
-            .memory
+            .state
             .plans
             .origins
             .values()
@@ -214,11 +217,11 @@ impl Assistant {
     pub(super) fn mark_written(
         &mut self,
         branch: &Branch,
-        running: &Running,
+        running: &ActiveTurn,
         results: &[ToolResult],
-        minutes: &mut Minutes,
+        minutes: &mut Transaction,
     ) {
-        let knows = self.label_of(branch);
+        let knows = self.label(branch);
         let from = self.read_from(branch, knows);
         for call in &running.unanswered {
             let failed = |result: &ToolResult| {
@@ -231,15 +234,18 @@ impl Assistant {
     }
 
     /// Marks what `call` wrote in a conversation with the label `knows`.
-    pub(super) fn mark_call(&mut self, call: &ToolCall, knows: Label, from: &str, minutes: &mut Minutes) {
+    pub(super) fn mark_call(&mut self, call: &ToolCall, knows: Label, from: &str, minutes: &mut Transaction) {
         match self.class_of(call) {
-            Some(Class::Edits)
-                if matches!(deed(call, Class::Edits).power, Power::Notes | Power::Reversible) =>
+            Some(ToolClass::Edits)
+                if matches!(
+                    tool_action(call, ToolClass::Edits).capability,
+                    Capability::Notes | Capability::Reversible
+                ) =>
             {
                 self.mark_note(call, knows, from, minutes);
             }
-            Some(Class::Shell) if knows.is_tainted() => {
-                let words = call.input.text("command").and_then(|command| own_command::words(&command));
+            Some(ToolClass::Shell) if knows.is_tainted() => {
+                let words = call.input.text("command").and_then(|command| own_command::parse(&command));
                 if let Some((item, text)) = words.and_then(|words| item_of(&words)) {
                     self.mark(item, knows, from, &text, minutes);
                 }
@@ -248,16 +254,16 @@ impl Assistant {
         }
     }
 
-    fn mark_note(&mut self, call: &ToolCall, knows: Label, from: &str, minutes: &mut Minutes) {
+    fn mark_note(&mut self, call: &ToolCall, knows: Label, from: &str, minutes: &mut Transaction) {
         let Some(path) = call.input.text("file_path").map(|path| plain_path(&path)) else { return };
         let item = OwnItem::Note(path);
-        let before = self.memory.plans.items.get(&item).cloned();
+        let before = self.state.plans.items.get(&item).cloned();
         let whole = call.input.text("content");
         if !knows.is_tainted() {
             // All of its words are written anew, where no text from outside is.
             if whole.is_some() && before.is_some() {
-                self.memory.plans.items.remove_mut(&item);
-                minutes.plan(Some(PlanChange::Marked(item, None)));
+                self.state.plans.items.remove_mut(&item);
+                minutes.record_plan(Some(PlanChange::Marked(item, None)));
             }
             return;
         }
@@ -272,23 +278,23 @@ impl Assistant {
         self.mark(item, label, from, &text, minutes);
     }
 
-    fn mark(&mut self, item: OwnItem, label: Label, from: &str, text: &str, minutes: &mut Minutes) {
+    fn mark(&mut self, item: OwnItem, label: Label, from: &str, text: &str, minutes: &mut Transaction) {
         let origin = ItemOrigin { label, from: from.to_owned(), words: beginnings(text), at: minutes.at };
-        let items = &mut self.memory.plans.items;
+        let items = &mut self.state.plans.items;
         items.insert_mut(item.clone(), origin.clone());
-        minutes.plan(Some(PlanChange::Marked(item, Some(origin))));
+        minutes.record_plan(Some(PlanChange::Marked(item, Some(origin))));
         if items.size() > ITEMS {
             let oldest = items.iter().min_by_key(|(_, origin)| origin.at).map(|(item, _)| item.clone());
             if let Some(oldest) = oldest {
                 items.remove_mut(&oldest);
-                minutes.plan(Some(PlanChange::Marked(oldest, None)));
+                minutes.record_plan(Some(PlanChange::Marked(oldest, None)));
             }
         }
     }
 
     /// Joins results that show words of marked items and jobs with the labels of those.
-    pub(super) fn with_origins(&self, running: &Running, results: Vec<ToolResult>) -> Vec<ToolResult> {
-        let plans = &self.memory.plans;
+    pub(super) fn with_origins(&self, running: &ActiveTurn, results: Vec<ToolResult>) -> Vec<ToolResult> {
+        let plans = &self.state.plans;
         if plans.items.is_empty() && plans.origins.values().all(|origin| !origin.label.is_tainted()) {
             return results;
         }
@@ -303,10 +309,10 @@ impl Assistant {
 
     /// The lines of marked items and jobs, by their first word.
     fn known_lines(&self) -> BTreeMap<String, Vec<Line>> {
-        let plans = &self.memory.plans;
+        let plans = &self.state.plans;
         let jobs = plans.origins.iter().filter(|(_, origin)| origin.label.is_tainted());
         let jobs = jobs.flat_map(|(source, origin)| {
-            let name = plans.agenda.get(source).map(|plan| plan.planned.name()).unwrap_or_default();
+            let name = plans.agenda.get(source).map(|plan| plan.job.display_name()).unwrap_or_default();
             [(origin.words.clone(), origin.label), (name, origin.label)]
         });
         let items = plans.items.values().map(|origin| (origin.words.clone(), origin.label));
@@ -323,15 +329,15 @@ impl Assistant {
 
     fn label_of_shown(&self, call: &ToolCall, text: &str, known: &BTreeMap<String, Vec<Line>>) -> Label {
         let class = self.class_of(call);
-        let from_elsewhere = [Class::Fetches, Class::Searches, Class::Foreign];
+        let from_elsewhere = [ToolClass::Fetches, ToolClass::Searches, ToolClass::Foreign];
         if class.is_none_or(|class| from_elsewhere.contains(&class)) {
             return Label::PLAIN;
         }
         let first = self.first_own_word(call);
-        let lists = matches!(class, Some(Class::Own | Class::Notes | Class::Plans))
+        let lists = matches!(class, Some(ToolClass::Own | ToolClass::Notes | ToolClass::Plans))
             || first.is_some_and(|first| LISTS.contains(&first.as_str()));
         let words = words(text);
-        let path = call.input.text("file_path").filter(|_| class == Some(Class::Reads));
+        let path = call.input.text("file_path").filter(|_| class == Some(ToolClass::Reads));
         let mut label = path.map_or(Label::PLAIN, |path| self.label_of_file(&path));
         // What a call has just written is only repeated in its own words.
         let own_words = if self.changes(call) { call.input.canonical().0 } else { String::new() };
@@ -349,14 +355,14 @@ impl Assistant {
     /// Returns the label of the note or the job file at `path`.
     fn label_of_file(&self, path: &str) -> Label {
         let path = plain_path(path);
-        let plans = &self.memory.plans;
+        let plans = &self.state.plans;
         let notes = plans.items.iter().filter_map(|(item, origin)| {
             let OwnItem::Note(note) = item else { return None };
             is_same_file(note, &path).then_some(origin.label)
         });
         let jobs = plans.origins.iter().filter_map(|(source, origin)| {
             let plan = plans.agenda.get(source)?;
-            is_same_file(&plan.planned.file, &path).then_some(origin.label)
+            is_same_file(&plan.job.file, &path).then_some(origin.label)
         });
         notes.chain(jobs).fold(Label::PLAIN, Label::join)
     }
@@ -467,13 +473,16 @@ mod tests {
 
     use jiff::Zoned;
 
-    use super::super::{Answer, Event, Look, Memory, Planning, Plans, Progress, Request, Saying, Shelf};
+    use super::super::{
+        Answer, Event, FileScan, InboxCommand, Plans, Request, ScheduleCommand, State, TurnRequest,
+        UserMessage,
+    };
     use super::*;
-    use crate::compaction::Room;
+    use crate::compaction::ContextWindow;
     use crate::conversation::{Block, Conversation, EntryId, Json};
-    use crate::dice::Dice;
     use crate::record::SurfaceName;
-    use crate::tool::{ServerKinds, ToolSpec};
+    use crate::rng::Rng;
+    use crate::tool::{ServerToolKinds, ToolSpec};
     use crate::turn::TurnId;
 
     const TURN: TurnId = TurnId(1);
@@ -486,35 +495,41 @@ mod tests {
     fn talk(plans: Plans) -> Assistant {
         let tool = |(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class };
         let tools = [
-            ("Bash", Class::Shell),
-            ("Grep", Class::Reads),
-            ("Read", Class::Reads),
-            ("WebFetch", Class::Fetches),
-            ("Write", Class::Edits),
-            ("Edit", Class::Edits),
-            ("inbox_add", Class::Notes),
-            ("inbox_list", Class::Own),
-            ("schedule", Class::Plans),
+            ("Bash", ToolClass::Shell),
+            ("Grep", ToolClass::Reads),
+            ("Read", ToolClass::Reads),
+            ("WebFetch", ToolClass::Fetches),
+            ("Write", ToolClass::Edits),
+            ("Edit", ToolClass::Edits),
+            ("inbox_add", ToolClass::Notes),
+            ("inbox_list", ToolClass::Own),
+            ("schedule", ToolClass::Plans),
         ];
-        let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
+        let mut memory = State::new(Conversation::new(BTreeMap::new(), EntryId(1)));
         memory.plans = plans;
-        let mut main = Assistant::new(memory, Arc::from(tools.map(tool)), Room::HOUSE, Dice::new(7));
-        main.on(Event::Files(Vec::new(), Look::First), &at("08:00"));
-        main.asked(Request::Say(Saying::words(SurfaceName::Page, "go")), &at("08:00"));
+        let mut main =
+            Assistant::new(memory, Arc::from(tools.map(tool)), ContextWindow::DEFAULT, Rng::new(7));
+        main.on_event(Event::FilesChanged(Vec::new(), FileScan::First), &at("08:00"));
+        main.handle(Request::Say(UserMessage::from_text(SurfaceName::Page, "go")), &at("08:00"));
         main
     }
 
     fn calls(main: &mut Assistant, name: &str, input: &str) {
         let (id, name, input) = (format!("{name} {input}"), name.to_owned(), Json(input.to_owned()));
         let blocks = vec![Block::Call(ToolCall { id, name, input })];
-        let may_run = Progress::MayRun { blocks, spent: Vec::new(), kinds: ServerKinds::new(), most: 1 };
-        main.asked(Request::Turn(TURN, may_run), &at("08:01"));
+        let may_run = TurnRequest::MayRun {
+            blocks,
+            model_calls: Vec::new(),
+            kinds: ServerToolKinds::new(),
+            max_calls: 1,
+        };
+        main.handle(Request::Turn(TURN, may_run), &at("08:01"));
     }
 
     fn ran(main: &mut Assistant, text: &str, label: Label) {
-        let call = main.running[&Branch::Main].unanswered[0].id.clone();
+        let call = main.active_turns[&Branch::Main].unanswered[0].id.clone();
         let result = ToolResult { call, text: text.to_owned(), outcome: Outcome::Done, label };
-        main.asked(Request::Turn(TURN, Progress::Ran(vec![result])), &at("08:01"));
+        main.handle(Request::Turn(TURN, TurnRequest::CallsDone(vec![result])), &at("08:01"));
     }
 
     /// Main after it has read a page from example.org.
@@ -527,8 +542,9 @@ mod tests {
 
     fn plans(main: &mut Assistant, words: &str) -> String {
         calls(main, "schedule", &format!("{{\"words\":{words:?}}}"));
-        let answer = main.asked(Request::Plan(Planning::Words(words.to_owned())), &at("08:01")).0;
-        let (Answer::Told(text) | Answer::Refused(text)) = answer else { panic!("{answer:?}") };
+        let answer =
+            main.handle(Request::Schedule(ScheduleCommand::PlanText(words.to_owned())), &at("08:01")).0;
+        let (Answer::Text(text) | Answer::Refused(text)) = answer else { panic!("{answer:?}") };
         ran(main, &text, Label::PLAIN);
         text
     }
@@ -545,7 +561,7 @@ mod tests {
         calls(&mut main, "Bash", r#"{"command":"ollim-bot cal add 'see the flat' --start 'fri 9'"}"#);
         ran(&mut main, "added", Label::private(Realm::Calendar));
         calls(&mut main, "inbox_add", r#"{"text":"visit it"}"#);
-        main.asked(Request::Inbox(Shelf::Keep("visit it".to_owned())), &at("08:01"));
+        main.handle(Request::Inbox(InboxCommand::Keep("visit it".to_owned())), &at("08:01"));
         ran(&mut main, "kept as 1", Label::PLAIN);
         plans(&mut main, "sign at noon");
         main
@@ -553,10 +569,10 @@ mod tests {
 
     /// Whether `text`, as the result of this call in a new conversation, is known as text from outside.
     fn is_known(written: &Assistant, name: &str, input: &str, text: &str) -> bool {
-        let mut main = talk(written.memory.plans.clone());
+        let mut main = talk(written.state.plans.clone());
         calls(&mut main, name, input);
         ran(&mut main, text, Label::private(Realm::Files));
-        main.label_of(&Branch::Main).is_tainted()
+        main.label(&Branch::Main).is_tainted()
     }
 
     /// Notes, tasks, events and inbox items that a model wrote where outside text was are known again in a conversation
@@ -593,7 +609,7 @@ mod tests {
     fn a_note_that_is_written_anew_is_the_users_again() {
         let main = written();
         let read = |main: &Assistant| is_known(main, "Read", r#"{"file_path":"notes/flat.md"}"#, "x");
-        let mut clean = talk(main.memory.plans.clone());
+        let mut clean = talk(main.state.plans.clone());
         calls(&mut clean, "Edit", r#"{"file_path":"notes/flat.md","old_string":"a","new_string":"b"}"#);
         ran(&mut clean, "written", Label::PLAIN);
         assert!(read(&clean));
@@ -603,11 +619,11 @@ mod tests {
         // A call that was refused wrote nothing.
         let mut reader = reader();
         calls(&mut reader, "Write", r#"{"file_path":"notes/new.md","content":"mine"}"#);
-        let call = reader.running[&Branch::Main].unanswered[0].id.clone();
+        let call = reader.active_turns[&Branch::Main].unanswered[0].id.clone();
         let outcome = Outcome::Denied;
         let result = ToolResult { call, text: String::new(), outcome, label: Label::PLAIN };
-        reader.asked(Request::Turn(TURN, Progress::Ran(vec![result])), &at("08:01"));
-        assert!(reader.memory.plans.items.is_empty());
+        reader.handle(Request::Turn(TURN, TurnRequest::CallsDone(vec![result])), &at("08:01"));
+        assert!(reader.state.plans.items.is_empty());
     }
 
     /// What a model changes after it has read a page says so: in the list of changes, when it is taken back, and beside the
@@ -616,8 +632,9 @@ mod tests {
     fn a_change_after_outside_text_names_what_was_read() {
         let mut main = written();
         let told = |main: &mut Assistant, words: &str| {
-            let answer = main.asked(Request::Plan(Planning::Words(words.to_owned())), &at("08:02")).0;
-            let (Answer::Told(text) | Answer::Refused(text)) = answer else { panic!("{answer:?}") };
+            let answer =
+                main.handle(Request::Schedule(ScheduleCommand::PlanText(words.to_owned())), &at("08:02")).0;
+            let (Answer::Text(text) | Answer::Refused(text)) = answer else { panic!("{answer:?}") };
             text
         };
         told(&mut main, "dentist tomorrow at 10");
@@ -630,14 +647,14 @@ mod tests {
         for item in ["notes/flat.md", "task pay Mallory", "event see the flat"] {
             assert!(list.contains(&format!("- {item} {page}")), "{list}");
         }
-        let plans = &main.memory.plans;
+        let plans = &main.state.plans;
         let origin_of = |name: &str| {
-            let mut plans = plans.agenda.plans().filter(|(_, plan)| plan.planned.name() == name);
-            plans.next().map(|(source, _)| main.memory.plans.origin_of(source).map(str::to_owned))
+            let mut plans = plans.agenda.plans().filter(|(_, plan)| plan.job.display_name() == name);
+            plans.next().map(|(source, _)| main.state.plans.origin_of(source).map(str::to_owned))
         };
         assert_eq!(origin_of("dentist"), Some(None));
         assert_eq!(origin_of("sign"), Some(Some("a page from example.org".to_owned())));
-        assert_eq!(plans.origin_of_kept(KeptId(1)), Some("a page from example.org"));
+        assert_eq!(plans.origin_of_kept(InboxItemId(1)), Some("a page from example.org"));
         assert!(!told(&mut main, "undo").contains("after reading"));
         assert_eq!(told(&mut main, "undo"), format!("taken back: sign {page}"));
         assert_eq!(told(&mut main, "undo"), format!("taken back: visit it {page}"));
@@ -651,10 +668,10 @@ mod tests {
         calls(&mut main, "WebFetch", r#"{"url":"https://example.org/flats"}"#);
         ran(&mut main, "a flat", Label::outside(Realm::Web));
         plans(&mut main, "move dentist to friday 11");
-        let plans = &main.memory.plans;
+        let plans = &main.state.plans;
         let (source, _) = plans.agenda.plans().next().unwrap();
         assert_eq!(plans.origin_of(source), Some("a page from example.org"));
-        assert_eq!(main.label_of_words(source), Label::PLAIN);
+        assert_eq!(main.label_of_text(source), Label::PLAIN);
         let list = main.tell_changes(&at("08:02"));
         assert!(list.contains("Changed: dentist (after reading a page from example.org)"), "{list}");
     }

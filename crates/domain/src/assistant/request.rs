@@ -2,61 +2,63 @@
 
 use jiff::Zoned;
 
-use super::leaving::Way;
+use super::fork_exit::ExitCommand;
 use super::{
-    Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Plans, Running,
-    StateEdit,
+    ActiveTurn, Assistant, Effect, MAX_IMAGES, MAX_MESSAGE_CHARS, MAX_QUEUED_MESSAGES, Plans, StateEdit,
+    Transaction, TurnState, TurnWork,
 };
-use crate::approval::Reply;
-use crate::attention::{Attention, Ease};
+use crate::approval::ApprovalReply;
+use crate::attention::{Attention, QuietCommand};
 use crate::command::is_secret;
-use crate::compaction::Room;
+use crate::compaction::ContextWindow;
+use crate::context_tool::ContextTool;
 use crate::conversation::{Block, Image};
-use crate::cost::{Call, Limit, Next, Refusal, Source};
+use crate::cost::{BudgetLimit, BudgetRefusal, CostSource, ModelCall, NextCall};
 use crate::delivery::Delivery;
 use crate::effort::EffortChoice;
-use crate::embed::Action;
-use crate::inbox::KeptId;
+use crate::embed::ButtonAction;
+use crate::inbox::InboxItemId;
 use crate::label::Label;
-use crate::permission::Ruling;
-use crate::ping_budget::{Pace, PingBudget};
-use crate::record::{Address, Mark, Message, MessageChange, MessageId, Record, ReplyTo, SurfaceName};
-use crate::renewal::Renewal;
-use crate::report::ReportId;
+use crate::maintenance::MaintenanceQuestion;
+use crate::pending_update::UpdateId;
+use crate::permission::CallDisposition;
+use crate::ping_budget::{PingBudget, PingPace};
+use crate::record::{
+    Address, ExternalMessageId, Message, MessageChange, MessageId, Record, ReplyTo, SurfaceName,
+};
 use crate::run::Job;
-use crate::schedule::Rest;
-use crate::sent::SentId;
+use crate::schedule::PauseState;
+use crate::sent_messages::SentId;
 use crate::settings::Setting;
 use crate::thinking::Thinking;
-use crate::tool::{ServerKinds, Showing, ToolResult};
+use crate::tool::{ServerToolKinds, ShownContent, ToolResult};
 use crate::turn::TurnId;
-use crate::wish::Wish;
 
 /// A request whose sender waits for the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// A message of the user.
-    Say(Saying),
+    Say(UserMessage),
     /// Stops or retries the active turn.
-    Rein(Rein),
+    Control(TurnCommand),
     /// Compacts, undoes or clears the main conversation.
-    Reshape(Reshape),
+    History(HistoryCommand),
     /// Enters or exits a fork.
-    Step(Step),
+    Fork(ForkCommand),
     /// A request of an active turn.
-    Turn(TurnId, Progress),
+    Turn(TurnId, TurnRequest),
     /// Changes the inbox.
-    Inbox(Shelf),
+    Inbox(InboxCommand),
     /// Answers an approval.
-    Approve(Reply),
+    Approve(ApprovalReply),
     /// Reads state.
-    Tell(Question),
+    Query(Query),
     /// Changes a setting.
-    Choose(Choice),
+    Configure(SettingCommand),
     /// A button press.
-    Press(Press),
+    Press(ButtonPress),
     /// Changes plans, or runs jobs.
-    Plan(Planning),
+    Schedule(ScheduleCommand),
     /// A notice of the daemon itself, acknowledged once it is written where the user will find it.
     Announce(String),
     /// Other programs changed these state files.
@@ -65,7 +67,7 @@ pub enum Request {
 
 /// A command about the active turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rein {
+pub enum TurnCommand {
     Stop,
     /// Retries a blocked turn.
     Retry,
@@ -73,35 +75,35 @@ pub enum Rein {
 
 /// A command about plans and jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Planning {
+pub enum ScheduleCommand {
     /// Runs this job now.
-    Do(Job),
+    RunJob(Job),
     /// Fires this plan now.
-    Now(Source),
+    FireNow(CostSource),
     /// Pauses or resumes this plan.
-    Rest(Source, Rest),
+    Pause(CostSource, PauseState),
     /// Applies a text to the plans.
-    Words(String),
+    PlanText(String),
     /// Applies a text to the plans, or else stores it in the inbox.
     Capture(String),
     /// Creates a reminder from its text and its time.
     Remind(String, String),
     /// Accepts a webhook delivery.
-    Deliver(Box<Delivery>),
+    DeliverWebhook(Box<Delivery>),
 }
 
 /// A command about the inbox and pending updates.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shelf {
+pub enum InboxCommand {
     Keep(String),
-    Remove(KeptId),
+    Remove(InboxItemId),
     /// Marks a pending update as read by the user, so that main does not read it.
-    Read(ReportId),
+    DismissUpdate(UpdateId),
 }
 
 /// A command about the main conversation as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reshape {
+pub enum HistoryCommand {
     /// Replaces the conversation by a summary, with these instructions.
     Compact(String),
     /// Undoes the last such change.
@@ -112,18 +114,18 @@ pub enum Reshape {
 
 /// A fork command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ForkCommand {
     /// Enters a fork, on this topic.
-    Aside(String),
+    Enter(String),
     /// Returns to main.
-    Back(Way),
+    Exit(ExitCommand),
 }
 
 /// A query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum Query {
     /// The pending updates.
-    Reports,
+    Updates,
     /// The inbox.
     Inbox,
     /// A status text.
@@ -139,12 +141,12 @@ pub enum Question {
     /// One setting.
     Setting(Setting),
     /// Whether the daemon may check for an update, install it, or restart.
-    MayRenew(Renewal),
+    MayRestart(MaintenanceQuestion),
 }
 
 /// A command that changes a setting. Without a value, most of them show the current one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum SettingCommand {
     /// The model.
     Model(String),
     /// The thinking mode, until the next start.
@@ -154,52 +156,52 @@ pub enum Choice {
     /// Any setting in the configuration.
     Setting(Setting, String),
     /// The pace of pings.
-    Pings(Pace),
+    PingPace(PingPace),
     /// The permission mode.
-    Permissions(String),
+    PermissionMode(String),
     /// Revokes a standing approval by its number.
     Revoke(String),
     /// Quiet, focus and lighter-day commands.
-    Ease(Ease),
+    Quiet(QuietCommand),
 }
 
 /// A request of an active turn.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Progress {
+pub enum TurnRequest {
     /// Asks to run the tool calls of the model's reply.
     MayRun {
         blocks: Vec<Block>,
         /// Model calls since the last request.
-        spent: Vec<Call>,
+        model_calls: Vec<ModelCall>,
         /// Kinds of the called servers' tools, as accepted by the user.
-        kinds: ServerKinds,
+        kinds: ServerToolKinds,
         /// How many calls may run within the turn's limit; the others are answered with an error.
-        most: usize,
+        max_calls: usize,
     },
     /// An unattended turn asks for one more model call, and reports those it has made.
-    MaySpend(Vec<Call>, Next),
+    MayCallModel(Vec<ModelCall>, NextCall),
     /// An unattended turn reports the model calls it has made.
-    Spent(Vec<Call>),
+    CallsMade(Vec<ModelCall>),
     /// Asks for a web search at the model's vendor, which uses at most these calls.
-    MaySearch(Vec<Call>),
+    MaySearch(Vec<ModelCall>),
     /// Reports the end of that search.
     Searched {
         /// The calls announced with `MaySearch`.
-        announced: Vec<Call>,
+        announced: Vec<ModelCall>,
         /// The calls made.
-        spent: Vec<Call>,
+        model_calls: Vec<ModelCall>,
     },
     /// Reports the results of its tool calls.
-    Ran(Vec<ToolResult>),
+    CallsDone(Vec<ToolResult>),
     /// Asks to run this program for a skill that the turn loads.
     MayRunProgram(Vec<String>),
     /// Calls a tool whose effect depends on the turn's context.
-    Wishes(Wish),
+    UseContextTool(ContextTool),
 }
 
 /// A message of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saying {
+pub struct UserMessage {
     /// The surface it was sent on.
     pub surface: SurfaceName,
     pub text: String,
@@ -207,23 +209,23 @@ pub struct Saying {
     /// The message it replies to, if any.
     pub reply_to: Option<ReplyTo>,
     /// Its identity on another surface, if it may be delivered twice.
-    pub mark: Option<Mark>,
+    pub mark: Option<ExternalMessageId>,
 }
 
-impl Saying {
+impl UserMessage {
     /// Creates a message without pictures.
-    pub fn words(surface: SurfaceName, text: &str) -> Self {
+    pub fn from_text(surface: SurfaceName, text: &str) -> Self {
         Self { surface, text: text.to_owned(), images: Vec::new(), reply_to: None, mark: None }
     }
 }
 
 /// A button press.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Press {
+pub struct ButtonPress {
     pub surface: SurfaceName,
     /// The message with the button.
     pub on: SentId,
-    pub action: Action,
+    pub action: ButtonAction,
 }
 
 /// Counts and limits for status displays.
@@ -236,145 +238,148 @@ pub struct Numbers {
     /// The ping budget.
     pub pings: PingBudget,
     /// Context size in tokens of the last call on the user's branch; `None` before the first call.
-    pub filled: Option<u64>,
+    pub context_tokens: Option<u64>,
     /// The context window.
-    pub room: Room,
+    pub window: ContextWindow,
     /// Daily limit of unattended work.
-    pub limit: Limit,
+    pub limit: BudgetLimit,
 }
 
 /// The answer to a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// The message is on disk, with this id.
-    Heard(MessageId),
+    MessageQueued(MessageId),
     /// Work has started or is queued, as this turn.
-    Begun(TurnId),
+    TurnStarted(TurnId),
     /// Rulings on the requested calls.
-    Decided(Vec<Ruling>),
+    Rulings(Vec<CallDisposition>),
     /// Done, and on disk.
-    Noted,
+    Done,
     /// The recorded results, as the model reads them.
     Results(Vec<ToolResult>),
     /// A text.
-    Told(String),
+    Text(String),
     /// A copy of the plans; it shares unchanged parts.
     Plans(Box<Plans>),
     Numbers(Numbers),
     Attention(Box<Attention>),
     /// Refused, because the daily limit is reached.
-    Overspent(Refusal),
+    OverBudget(BudgetRefusal),
     /// Shown to the user, with this content.
-    Shown(Showing),
+    Shown(ShownContent),
     /// Refused, with the reason and the remedy.
     Refused(String),
 }
 
 impl Assistant {
-    pub(super) fn say(&mut self, saying: Saying, now: &Zoned) -> (Answer, Vec<Effect>) {
+    pub(super) fn receive_message(&mut self, message: UserMessage, now: &Zoned) -> (Answer, Vec<Effect>) {
         // P6: a message delivered twice is accepted once.
-        if saying.mark.is_some_and(|mark| self.memory.messages.heard.contains(&mark)) {
-            return (Answer::Noted, Vec::new());
+        if message.mark.is_some_and(|mark| self.state.messages.seen_marks.contains(&mark)) {
+            return (Answer::Done, Vec::new());
         }
-        if let Err(refusal) = check(&saying).and_then(|()| self.has_room()) {
+        if let Err(refusal) = check_message(&message).and_then(|()| self.check_queue()) {
             return (Answer::Refused(refusal), Vec::new());
         }
-        let minutes = Minutes::at(now);
-        let Saying { surface, text, images, reply_to, mark } = saying;
-        let to = reply_to.map_or(Address::Here, Address::Reply);
-        self.memory.messages.remember_links(&text);
-        let id = self.next_message();
-        let at = minutes.at;
-        self.hear(Message { id, at, surface, to, text, images, mark, label: Label::PLAIN }, minutes)
+        let tx = Transaction::at(now);
+        let UserMessage { surface, text, images, reply_to, mark } = message;
+        let to = reply_to.map_or(Address::UserBranch, Address::Reply);
+        self.state.messages.remember_links(&text);
+        let id = self.next_message_id();
+        let at = tx.at;
+        self.queue_message(
+            Message { id, at, surface, address: to, text, images, external_id: mark, label: Label::PLAIN },
+            tx,
+        )
     }
 
-    pub(super) fn next_message(&mut self) -> MessageId {
-        let id = self.memory.messages.next;
-        self.memory.messages.next = MessageId(id.0 + 1);
+    pub(super) fn next_message_id(&mut self) -> MessageId {
+        let id = self.state.messages.next;
+        self.state.messages.next = MessageId(id.0 + 1);
         id
     }
 
     /// Records and queues a message of the user, which is answered once no turn is active.
-    pub(super) fn hear(&mut self, message: Message, mut minutes: Minutes) -> (Answer, Vec<Effect>) {
+    pub(super) fn queue_message(&mut self, message: Message, mut tx: Transaction) -> (Answer, Vec<Effect>) {
         let id = message.id;
-        minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
-        self.memory.messages.remember(message.mark);
-        let recalled = self.recall_try(&message, &minutes);
-        self.memory.messages.waiting.push_back(message);
-        self.cued_by_talk(&mut minutes);
-        self.wait_no_longer(&mut minutes);
-        let interrupt = match self.speaking().map(|(_, running)| running) {
+        tx.records.push(Record::Message(MessageChange::Received(message.clone())));
+        self.state.messages.remember_mark(message.external_id);
+        let recalled_turn = self.recall_retried_turn(&message, &tx);
+        self.state.messages.waiting.push_back(message);
+        self.fire_talk_cues(&mut tx);
+        self.stop_waiting_if_busy(&mut tx);
+        let interrupt = match self.user_turn().map(|(_, running)| running) {
             // MC-7: a compaction is not interrupted.
-            Some(Running { errand: Errand::Compact(_), .. }) => {
-                self.hurry(&mut minutes);
+            Some(ActiveTurn { work: TurnWork::Compact(_), .. }) => {
+                self.prioritize_blocking_turns(&mut tx);
                 None
             }
-            Some(Running { owed: Owed::SinceBefore, .. }) => {
-                self.hurry(&mut minutes);
-                recalled.map(Effect::Interrupt)
+            Some(ActiveTurn { state: TurnState::Resumed, .. }) => {
+                self.prioritize_blocking_turns(&mut tx);
+                recalled_turn.map(Effect::Interrupt)
             }
-            Some(Running { turn, owed: Owed::Now, .. }) => Some(Effect::Interrupt(*turn)),
-            Some(Running { owed: Owed::Held, .. }) => {
-                self.stand_in_for_waiting(&mut minutes);
-                if self.memory.messages.waiting.iter().any(|waiting| waiting.id == id) {
-                    self.try_held(&mut minutes);
+            Some(ActiveTurn { turn, state: TurnState::Fresh, .. }) => Some(Effect::Interrupt(*turn)),
+            Some(ActiveTurn { state: TurnState::Blocked, .. }) => {
+                self.answer_waiting_offline(&mut tx);
+                if self.state.messages.waiting.iter().any(|waiting| waiting.id == id) {
+                    self.retry_blocked(&mut tx);
                 }
                 None
             }
             None => {
                 // A background run may be blocked.
-                self.try_held(&mut minutes);
-                self.hear_waiting(&mut minutes);
+                self.retry_blocked(&mut tx);
+                self.start_next_turn(&mut tx);
                 None
             }
         };
-        (Answer::Heard(id), minutes.effects().into_iter().chain(interrupt).collect())
+        (Answer::MessageQueued(id), tx.into_effects().into_iter().chain(interrupt).collect())
     }
 
-    pub(super) fn has_room(&self) -> Result<(), String> {
-        let human = |message: &&Message| message.surface != SurfaceName::House;
-        if self.memory.messages.waiting.iter().filter(human).count() < MESSAGES_WAITING {
+    pub(super) fn check_queue(&self) -> Result<(), String> {
+        let is_from_user = |message: &&Message| message.surface != SurfaceName::Internal;
+        if self.state.messages.waiting.iter().filter(is_from_user).count() < MAX_QUEUED_MESSAGES {
             Ok(())
         } else {
-            Err(format!("{MESSAGES_WAITING} messages are waiting already. Let me answer those first."))
+            Err(format!("{MAX_QUEUED_MESSAGES} messages are waiting already. Let me answer those first."))
         }
     }
 
-    pub(super) fn stop(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
-        match self.speaking().map(|(branch, running)| (branch.clone(), running.clone())) {
-            Some((branch, held)) if held.owed == Owed::Held => {
-                (Answer::Noted, self.let_go(&branch, &held, now))
+    pub(super) fn stop_turn(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
+        match self.user_turn().map(|(branch, running)| (branch.clone(), running.clone())) {
+            Some((branch, blocked)) if blocked.state == TurnState::Blocked => {
+                (Answer::Done, self.drop_blocked_turn(&branch, &blocked, now))
             }
             Some((_, running)) => {
-                let mut minutes = Minutes::at(now);
-                self.cancel_waiting(&mut minutes);
+                let mut tx = Transaction::at(now);
+                self.cancel_waiting(&mut tx);
                 let interrupt = Effect::Interrupt(running.turn);
-                (Answer::Noted, minutes.effects().into_iter().chain([interrupt]).collect())
+                (Answer::Done, tx.into_effects().into_iter().chain([interrupt]).collect())
             }
             None => (Answer::Refused("nothing is running.".to_owned()), Vec::new()),
         }
     }
 }
 
-fn check(saying: &Saying) -> Result<(), String> {
-    let words = saying.text.trim();
-    let pictures = saying.images.len();
-    if words.is_empty() && pictures == 0 {
+fn check_message(message: &UserMessage) -> Result<(), String> {
+    let text = message.text.trim();
+    let pictures = message.images.len();
+    if text.is_empty() && pictures == 0 {
         return Err("there are no words in that message.".to_owned());
     }
     // It would be stored, and read by a model.
-    if is_secret(words) {
+    if is_secret(text) {
         return Err(
             "that is a code to sign in with, and i keep none. paste it alone, not as a reply.".to_owned()
         );
     }
-    if pictures > IMAGES {
-        return Err(format!("that message has {pictures} pictures and the most i look at is {IMAGES}."));
+    if pictures > MAX_IMAGES {
+        return Err(format!("that message has {pictures} pictures and the most i look at is {MAX_IMAGES}."));
     }
-    let length = saying.text.chars().count();
-    if length > MESSAGE_CHARS {
+    let length = message.text.chars().count();
+    if length > MAX_MESSAGE_CHARS {
         return Err(format!(
-            "that message has {length} characters and the most i take at once is {MESSAGE_CHARS}. send it in parts."
+            "that message has {length} characters and the most i take at once is {MAX_MESSAGE_CHARS}. send it in parts."
         ));
     }
     Ok(())

@@ -4,19 +4,19 @@
 
 use jiff::civil::Time;
 
-use super::{Act, Card, CardId, Chase, State};
-use crate::attention::Suggestion;
-use crate::embed::Style;
-use crate::post::Sheet;
+use super::{Card, CardAction, CardId, CardState, FollowUpState};
+use crate::attention::MoveSuggestion;
+use crate::embed::ButtonStyle;
+use crate::outbox::MessageBody;
 use crate::schedule::ItemId;
 
 /// The prefix of the routine's id in the id of the card.
-const ABOUT: &str = "move.";
-const ASKS: &str = ". move it?";
+const ID_PREFIX: &str = "move.";
+const QUESTION: &str = ". move it?";
 
 /// The current and the suggested time of a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Times {
+pub struct TimeChange {
     /// The current time.
     pub from: Time,
     /// The suggested time.
@@ -25,52 +25,67 @@ pub struct Times {
 
 impl Card {
     /// The card that suggests another time for the routine `id` with the display name `name`.
-    pub fn suggesting(
+    pub fn for_suggestion(
         id: &ItemId,
         name: &str,
         from: Time,
-        found: Suggestion,
+        found: MoveSuggestion,
         at: jiff::Timestamp,
     ) -> Option<Self> {
-        let Suggestion { moved, of, to } = found;
-        let said =
-            format!("{moved} of {of} times you moved {name} from {} to {}{ASKS}", shown(from), shown(to));
-        let id = CardId(ItemId::parse(&format!("{ABOUT}{id}")).ok()?);
+        let MoveSuggestion { moved, total: of, to } = found;
+        let said = format!(
+            "{moved} of {of} times you moved {name} from {} to {}{QUESTION}",
+            format_time(from),
+            format_time(to)
+        );
+        let id = CardId(ItemId::parse(&format!("{ID_PREFIX}{id}")).ok()?);
         let words = name.to_owned();
-        let state = State::Open;
-        let chase = Chase::Left;
-        Some(Self { id, words, said, rang: at, state, snoozes: 0, chase, followed: None })
+        let state = CardState::Open;
+        let chase = FollowUpState::Finished;
+        Some(Self {
+            id,
+            task: words,
+            text: said,
+            rang_at: at,
+            state,
+            snoozes: 0,
+            follow_up: chase,
+            follow_up_post: None,
+        })
     }
 
     /// The routine and the times of a suggestion card; `None` for other cards.
-    pub fn suggestion(&self) -> Option<(&str, Times)> {
-        let routine = self.id.0.as_str().strip_prefix(ABOUT)?;
-        let (rest, to) = self.said.strip_suffix(ASKS)?.rsplit_once(" to ")?;
+    pub fn time_change(&self) -> Option<(&str, TimeChange)> {
+        let routine = self.id.0.as_str().strip_prefix(ID_PREFIX)?;
+        let (rest, to) = self.text.strip_suffix(QUESTION)?.rsplit_once(" to ")?;
         let (_, from) = rest.rsplit_once(" from ")?;
         let clock = |text: &str| Time::strptime("%H:%M", text).ok();
-        Some((routine, Times { from: clock(from)?, to: clock(to)? }))
+        Some((routine, TimeChange { from: clock(from)?, to: clock(to)? }))
     }
 
     /// Renders a suggestion card; `None` for other cards.
-    pub(super) fn suggestion_sheet(&self) -> Option<Sheet> {
-        let (_, Times { from, to }) = self.suggestion()?;
-        let settled =
-            |at: Time, how: &str| (format!("{} {how} {}.", self.words, shown(at)), vec![self.undo()]);
+    pub(super) fn suggestion_body(&self) -> Option<MessageBody> {
+        let (_, TimeChange { from, to }) = self.time_change()?;
+        let settled = |at: Time, how: &str| {
+            (format!("{} {how} {}.", self.task, format_time(at)), vec![self.undo_button()])
+        };
         let (words, buttons) = match &self.state {
-            State::Open => (
-                self.said.clone(),
+            CardState::Open => (
+                self.text.clone(),
                 vec![
-                    self.button("Move it", Style::Primary, Act::Plan),
-                    self.button("Leave it", Style::Secondary, Act::Drop),
+                    self.button("Move it", ButtonStyle::Primary, CardAction::Plan),
+                    self.button("Leave it", ButtonStyle::Secondary, CardAction::Drop),
                 ],
             ),
-            State::Done(_) | State::Moved(..) | State::Planned(_) => settled(to, "comes from now on at"),
-            State::Dropped => settled(from, "stays at"),
+            CardState::Done(_) | CardState::Moved(..) | CardState::Planned(_) => {
+                settled(to, "comes from now on at")
+            }
+            CardState::Dropped => settled(from, "stays at"),
         };
-        Some(Sheet { words, buttons, ..Sheet::default() })
+        Some(MessageBody { text: words, buttons, ..MessageBody::default() })
     }
 }
 
-fn shown(time: Time) -> String {
+fn format_time(time: Time) -> String {
     time.strftime("%H:%M").to_string()
 }

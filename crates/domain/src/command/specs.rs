@@ -1,326 +1,340 @@
 //! The table of all commands with names, arguments, help texts and parsers.
 
-use super::{Command, LOGIN, Look, REPLY};
-use crate::approval::{Reply, Verdict};
-use crate::assistant::{Choice, Question, Rein, Request, Reshape, Step, Way};
-use crate::attention::Ease;
+use super::{Command, JournalQuery, LOGIN_COMMAND, REPLY_COMMAND};
+use crate::approval::{ApprovalAnswer, ApprovalReply};
+use crate::assistant::{
+    ExitCommand, ForkCommand, HistoryCommand, Query, Request, SettingCommand, TurnCommand,
+};
+use crate::attention::QuietCommand;
 use crate::effort::EffortChoice;
 use crate::explanation::Subject;
-use crate::ping_budget::Pace;
+use crate::maintenance::MaintenanceRequest;
+use crate::ping_budget::PingPace;
 use crate::record::SurfaceName;
-use crate::renewal::Renew;
 use crate::settings::Setting;
-use crate::signing_in::SignIn;
+use crate::sign_in::SignIn;
 
 /// A group of related commands.
-pub(super) struct Group {
+pub(super) struct CommandGroup {
     pub title: &'static str,
-    pub specs: &'static [Spec],
+    pub specs: &'static [CommandSpec],
 }
 
 /// The definition of a command.
-pub(super) struct Spec {
+pub(super) struct CommandSpec {
     /// The name with the slash.
     pub name: &'static str,
-    pub also: &'static [&'static str],
+    pub aliases: &'static [&'static str],
     /// The arguments as shown in the help text.
-    pub takes: &'static str,
+    pub arguments: &'static str,
     /// The help text.
-    pub does: &'static str,
+    pub help: &'static str,
     /// Parses the arguments; the error is a message for the user.
-    pub read: fn(&str) -> Result<Command, String>,
+    pub parse: fn(&str) -> Result<Command, String>,
 }
 
-pub(super) const GROUPS: [Group; 6] = [
-    Group { title: "our conversation", specs: &TALK },
-    Group { title: "a side conversation", specs: &ASIDE },
-    Group { title: "what i may do", specs: &LEAVE },
-    Group { title: "what happened", specs: &PAST },
-    Group { title: "how much reaches you", specs: &CALM },
-    Group { title: "how i am", specs: &CHOICES },
+pub(super) const GROUPS: [CommandGroup; 6] = [
+    CommandGroup { title: "our conversation", specs: &CONVERSATION_COMMANDS },
+    CommandGroup { title: "a side conversation", specs: &FORK_COMMANDS },
+    CommandGroup { title: "what i may do", specs: &PERMISSION_COMMANDS },
+    CommandGroup { title: "what happened", specs: &HISTORY_COMMANDS },
+    CommandGroup { title: "how much reaches you", specs: &NOTIFICATION_COMMANDS },
+    CommandGroup { title: "how i am", specs: &SETTING_COMMANDS },
 ];
 
-const TALK: [Spec; 6] = [
-    Spec {
+const CONVERSATION_COMMANDS: [CommandSpec; 6] = [
+    CommandSpec {
         name: "/stop",
-        also: &["/interrupt"],
-        takes: "",
-        does: "stops the answer",
-        read: |_| ask(Request::Rein(Rein::Stop)),
+        aliases: &["/interrupt"],
+        arguments: "",
+        help: "stops the answer",
+        parse: |_| ask(Request::Control(TurnCommand::Stop)),
     },
-    Spec {
-        name: REPLY,
-        also: &[],
-        takes: "NUMBER WORDS",
-        does: "replies to the message with that number",
-        read: |_| {
-            Err(format!("write `{REPLY}`, the number of a message, and your words: `{REPLY} 17 yes, do`."))
+    CommandSpec {
+        name: REPLY_COMMAND,
+        aliases: &[],
+        arguments: "NUMBER WORDS",
+        help: "replies to the message with that number",
+        parse: |_| {
+            Err(format!(
+                "write `{REPLY_COMMAND}`, the number of a message, and your words: `{REPLY_COMMAND} 17 yes, do`."
+            ))
         },
     },
-    Spec {
+    CommandSpec {
         name: "/retry",
-        also: &[],
-        takes: "",
-        does: "tries again what waits for a key of the model",
-        read: |_| ask(Request::Rein(Rein::Retry)),
+        aliases: &[],
+        arguments: "",
+        help: "tries again what waits for a key of the model",
+        parse: |_| ask(Request::Control(TurnCommand::Retry)),
     },
-    Spec {
+    CommandSpec {
         name: "/compact",
-        also: &[],
-        takes: "[what to mind]",
-        does: "lets a summary stand for what was said so far",
-        read: |words| ask(Request::Reshape(Reshape::Compact(words.to_owned()))),
+        aliases: &[],
+        arguments: "[what to mind]",
+        help: "lets a summary stand for what was said so far",
+        parse: |words| ask(Request::History(HistoryCommand::Compact(words.to_owned()))),
     },
-    Spec {
+    CommandSpec {
         name: "/undo",
-        also: &[],
-        takes: "",
-        does: "takes back the last /compact, /save or /clear, for 30 days",
-        read: |_| ask(Request::Reshape(Reshape::Undo)),
+        aliases: &[],
+        arguments: "",
+        help: "takes back the last /compact, /save or /clear, for 30 days",
+        parse: |_| ask(Request::History(HistoryCommand::Undo)),
     },
-    Spec {
+    CommandSpec {
         name: "/clear",
-        also: &[],
-        takes: "",
-        does: "starts our conversation over",
-        read: |_| ask(Request::Reshape(Reshape::Clear)),
+        aliases: &[],
+        arguments: "",
+        help: "starts our conversation over",
+        parse: |_| ask(Request::History(HistoryCommand::Clear)),
     },
 ];
 
-const ASIDE: [Spec; 4] = [
-    Spec {
+const FORK_COMMANDS: [CommandSpec; 4] = [
+    CommandSpec {
         name: "/fork",
-        also: &[],
-        takes: "[topic]",
-        does: "steps aside: what is said there stays out of our conversation",
-        read: |words| ask(Request::Step(Step::Aside(words.to_owned()))),
+        aliases: &[],
+        arguments: "[topic]",
+        help: "steps aside: what is said there stays out of our conversation",
+        parse: |words| ask(Request::Fork(ForkCommand::Enter(words.to_owned()))),
     },
-    Spec {
+    CommandSpec {
         name: "/save",
-        also: &[],
-        takes: "",
-        does: "makes the side conversation the main one",
-        read: |_| ask(Request::Step(Step::Back(Way::Save))),
+        aliases: &[],
+        arguments: "",
+        help: "makes the side conversation the main one",
+        parse: |_| ask(Request::Fork(ForkCommand::Exit(ExitCommand::Save))),
     },
-    Spec {
+    CommandSpec {
         name: "/report",
-        also: &[],
-        takes: "[summary]",
-        does: "leaves the side conversation with a summary for the main one",
-        read: |words| ask(Request::Step(Step::Back(Way::Report(words.to_owned())))),
+        aliases: &[],
+        arguments: "[summary]",
+        help: "leaves the side conversation with a summary for the main one",
+        parse: |words| ask(Request::Fork(ForkCommand::Exit(ExitCommand::Report(words.to_owned())))),
     },
-    Spec {
+    CommandSpec {
         name: "/exit",
-        also: &[],
-        takes: "",
-        does: "leaves the side conversation and keeps nothing",
-        read: |_| ask(Request::Step(Step::Back(Way::Drop))),
+        aliases: &[],
+        arguments: "",
+        help: "leaves the side conversation and keeps nothing",
+        parse: |_| ask(Request::Fork(ForkCommand::Exit(ExitCommand::Drop))),
     },
 ];
 
-const LEAVE: [Spec; 5] = [
-    Spec {
+const PERMISSION_COMMANDS: [CommandSpec; 5] = [
+    CommandSpec {
         name: "/allow",
-        also: &[],
-        takes: "[number]",
-        does: "lets me do what i asked for, this once",
-        read: |words| approve(words, Verdict::Allow),
+        aliases: &[],
+        arguments: "[number]",
+        help: "lets me do what i asked for, this once",
+        parse: |words| approve(words, ApprovalAnswer::Allow),
     },
-    Spec {
+    CommandSpec {
         name: "/deny",
-        also: &[],
-        takes: "[number]",
-        does: "keeps me from what i asked for",
-        read: |words| approve(words, Verdict::Deny),
+        aliases: &[],
+        arguments: "[number]",
+        help: "keeps me from what i asked for",
+        parse: |words| approve(words, ApprovalAnswer::Deny),
     },
-    Spec {
+    CommandSpec {
         name: "/always",
-        also: &[],
-        takes: "[number]",
-        does: "lets me do it, and the same again for 30 days or until /revoke or /clear",
-        read: |words| approve(words, Verdict::Always),
+        aliases: &[],
+        arguments: "[number]",
+        help: "lets me do it, and the same again for 30 days or until /revoke or /clear",
+        parse: |words| approve(words, ApprovalAnswer::Always),
     },
-    Spec {
+    CommandSpec {
         name: "/permissions",
-        also: &[],
-        takes: "[mode]",
-        does: "chooses what i do without asking, or tells what that is and what is always allowed",
-        read: |words| ask(Request::Choose(Choice::Permissions(words.to_owned()))),
+        aliases: &[],
+        arguments: "[mode]",
+        help: "chooses what i do without asking, or tells what that is and what is always allowed",
+        parse: |words| ask(Request::Configure(SettingCommand::PermissionMode(words.to_owned()))),
     },
-    Spec {
+    CommandSpec {
         name: "/revoke",
-        also: &[],
-        takes: "[number]",
-        does: "takes an /always back, or tells which there are",
-        read: |words| ask(Request::Choose(Choice::Revoke(words.to_owned()))),
+        aliases: &[],
+        arguments: "[number]",
+        help: "takes an /always back, or tells which there are",
+        parse: |words| ask(Request::Configure(SettingCommand::Revoke(words.to_owned()))),
     },
 ];
 
-const PAST: [Spec; 4] = [
-    Spec {
+const HISTORY_COMMANDS: [CommandSpec; 4] = [
+    CommandSpec {
         name: "/updates",
-        also: &[],
-        takes: "",
-        does: "tells what background runs left for us",
-        read: |_| ask(Request::Tell(Question::Reports)),
+        aliases: &[],
+        arguments: "",
+        help: "tells what background runs left for us",
+        parse: |_| ask(Request::Query(Query::Updates)),
     },
-    Spec {
+    CommandSpec {
         name: "/status",
-        also: &[],
-        takes: "",
-        does: "tells what is in the inbox and what waits",
-        read: |_| ask(Request::Tell(Question::Status)),
+        aliases: &[],
+        arguments: "",
+        help: "tells what is in the inbox and what waits",
+        parse: |_| ask(Request::Query(Query::Status)),
     },
-    Spec {
+    CommandSpec {
         name: "/cost",
-        also: &[],
-        takes: "",
-        does: "tells what was spent today",
-        read: |_| Ok(Command::Look(Look::Cost)),
+        aliases: &[],
+        arguments: "",
+        help: "tells what was spent today",
+        parse: |_| Ok(Command::Query(JournalQuery::Cost)),
     },
-    Spec {
+    CommandSpec {
         name: "/why",
-        also: &[],
-        takes: "[number or job]",
-        does: "tells how the last answer came about, or a ping or an answer by its number, or what became of a job",
-        read: why,
+        aliases: &[],
+        arguments: "[number or job]",
+        help: "tells how the last answer came about, or a ping or an answer by its number, or what became of a job",
+        parse: why,
     },
 ];
 
-const CALM: [Spec; 4] = [
-    Spec {
+const NOTIFICATION_COMMANDS: [CommandSpec; 4] = [
+    CommandSpec {
         name: "/quiet",
-        also: &[],
-        takes: "[23-7, off, for 2h]",
-        does: "sets the hours in which nothing of mine rings, or a while of quiet, or tells them",
-        read: |words| Ease::quiet(words).map(Choice::Ease).map(choose),
+        aliases: &[],
+        arguments: "[23-7, off, for 2h]",
+        help: "sets the hours in which nothing of mine rings, or a while of quiet, or tells them",
+        parse: |words| QuietCommand::parse_quiet(words).map(SettingCommand::Quiet).map(choose),
     },
-    Spec {
+    CommandSpec {
         name: "/focus",
-        also: &[],
-        takes: "[minutes] [on what]",
-        does: "keeps everything of mine until the time is up; `off` ends it",
-        read: |words| Ease::focus(words).map(Choice::Ease).map(choose),
+        aliases: &[],
+        arguments: "[minutes] [on what]",
+        help: "keeps everything of mine until the time is up; `off` ends it",
+        parse: |words| QuietCommand::parse_focus(words).map(SettingCommand::Quiet).map(choose),
     },
-    Spec {
+    CommandSpec {
         name: "/lighter",
-        also: &[],
-        takes: "",
-        does: "moves the rest of today to tomorrow, but for what says `must`, `important` or `urgent`",
-        read: |_| Ok(choose(Choice::Ease(Ease::Lighter))),
+        aliases: &[],
+        arguments: "",
+        help: "moves the rest of today to tomorrow, but for what says `must`, `important` or `urgent`",
+        parse: |_| Ok(choose(SettingCommand::Quiet(QuietCommand::Lighter))),
     },
-    Spec {
+    CommandSpec {
         name: "/held",
-        also: &[],
-        takes: "",
-        does: "tells now what i kept for the next digest",
-        read: |_| Ok(choose(Choice::Ease(Ease::Held))),
+        aliases: &[],
+        arguments: "",
+        help: "tells now what i kept for the next digest",
+        parse: |_| Ok(choose(SettingCommand::Quiet(QuietCommand::Held))),
     },
 ];
 
-const CHOICES: [Spec; 10] = [
-    Spec {
+const SETTING_COMMANDS: [CommandSpec; 10] = [
+    CommandSpec {
         name: "/model",
-        also: &[],
-        takes: "[name]",
-        does: "chooses the model of the next answers, or tells which it is",
-        read: |words| ask(Request::Choose(Choice::Model(words.to_owned()))),
+        aliases: &[],
+        arguments: "[name]",
+        help: "chooses the model of the next answers, or tells which it is",
+        parse: |words| ask(Request::Configure(SettingCommand::Model(words.to_owned()))),
     },
-    Spec {
+    CommandSpec {
         name: "/thinking",
-        also: &[],
-        takes: "[auto, off, adaptive]",
-        does: "chooses how much i think until i start again, or tells how much it is",
-        read: thinking,
+        aliases: &[],
+        arguments: "[auto, off, adaptive]",
+        help: "chooses how much i think until i start again, or tells how much it is",
+        parse: thinking,
     },
-    Spec {
+    CommandSpec {
         name: "/effort",
-        also: &[],
-        takes: "[level]",
-        does: "shows how much work goes into an answer, or sets it until i start again",
-        read: effort,
+        aliases: &[],
+        arguments: "[level]",
+        help: "shows how much work goes into an answer, or sets it until i start again",
+        parse: effort,
     },
-    Spec {
+    CommandSpec {
         name: "/ping-budget",
-        also: &[],
-        takes: "[pings] [minutes]",
-        does: "tells how many pings are left, or sets the most and how fast one comes back",
-        read: |words| Pace::read(words).map(Choice::Pings).map(choose),
+        aliases: &[],
+        arguments: "[pings] [minutes]",
+        help: "tells how many pings are left, or sets the most and how fast one comes back",
+        parse: |words| PingPace::parse(words).map(SettingCommand::PingPace).map(choose),
     },
-    Spec {
+    CommandSpec {
         name: "/config",
-        also: &[],
-        takes: "[setting] [value]",
-        does: "tells the settings, tells one, or changes one for good",
-        read: config,
+        aliases: &[],
+        arguments: "[setting] [value]",
+        help: "tells the settings, tells one, or changes one for good",
+        parse: config,
     },
-    Spec {
+    CommandSpec {
         name: "/name",
-        also: &[],
-        takes: "[name]",
-        does: "tells what i call you, or changes it",
-        read: |words| ask(Request::Choose(Choice::Setting(Setting::Name, words.to_owned()))),
+        aliases: &[],
+        arguments: "[name]",
+        help: "tells what i call you, or changes it",
+        parse: |words| ask(Request::Configure(SettingCommand::Setting(Setting::Name, words.to_owned()))),
     },
-    Spec {
-        name: LOGIN,
-        also: &[],
-        takes: "[code, again]",
-        does: "gives you a link that signs the claude program in, and takes the code you get there",
-        read: |words| SignIn::read(words).map(Command::SignIn),
+    CommandSpec {
+        name: LOGIN_COMMAND,
+        aliases: &[],
+        arguments: "[code, again]",
+        help: "gives you a link that signs the claude program in, and takes the code you get there",
+        parse: |words| SignIn::parse(words).map(Command::SignIn),
     },
-    Spec {
+    CommandSpec {
         name: "/update",
-        also: &[],
-        takes: "",
-        does: "makes me the newest version, if there is one and i run from its source",
-        read: |_| Ok(Command::Renew(Renew::Update)),
+        aliases: &[],
+        arguments: "",
+        help: "makes me the newest version, if there is one and i run from its source",
+        parse: |_| Ok(Command::Renew(MaintenanceRequest::Update)),
     },
-    Spec {
+    CommandSpec {
         name: "/restart",
-        also: &[],
-        takes: "",
-        does: "starts me again, when nothing goes on",
-        read: |_| Ok(Command::Renew(Renew::Restart)),
+        aliases: &[],
+        arguments: "",
+        help: "starts me again, when nothing goes on",
+        parse: |_| Ok(Command::Renew(MaintenanceRequest::Restart)),
     },
-    Spec { name: "/help", also: &[], takes: "", does: "tells these commands", read: |_| Ok(Command::Help) },
+    CommandSpec {
+        name: "/help",
+        aliases: &[],
+        arguments: "",
+        help: "tells these commands",
+        parse: |_| Ok(Command::Help),
+    },
 ];
 
 fn ask(request: Request) -> Result<Command, String> {
-    Ok(Command::Ask(request))
+    Ok(Command::Request(request))
 }
 
-fn choose(choice: Choice) -> Command {
-    Command::Ask(Request::Choose(choice))
+fn choose(choice: SettingCommand) -> Command {
+    Command::Request(Request::Configure(choice))
 }
 
 fn thinking(words: &str) -> Result<Command, String> {
     let way = (!words.is_empty()).then(|| words.parse()).transpose();
-    way.map(|way| choose(Choice::Thinking(way))).map_err(|bad| format!("{bad}."))
+    way.map(|way| choose(SettingCommand::Thinking(way))).map_err(|bad| format!("{bad}."))
 }
 
 fn effort(words: &str) -> Result<Command, String> {
-    let choice = EffortChoice::read(words).map_err(|bad| bad.to_string())?;
-    Ok(choose(Choice::Effort(choice)))
+    let choice = EffortChoice::parse(words).map_err(|bad| bad.to_string())?;
+    Ok(choose(SettingCommand::Effort(choice)))
 }
 
 /// SL-13: shows all settings, shows one, or changes one.
 fn config(words: &str) -> Result<Command, String> {
     if words.is_empty() {
-        return ask(Request::Tell(Question::Settings));
+        return ask(Request::Query(Query::Settings));
     }
     let (key, value) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
-    let setting = Setting::named(key).map_err(|bad| bad.to_string())?;
+    let setting = Setting::from_name(key).map_err(|bad| bad.to_string())?;
     match value.trim() {
-        "" => ask(Request::Tell(Question::Setting(setting))),
-        value => Ok(choose(Choice::Setting(setting, value.to_owned()))),
+        "" => ask(Request::Query(Query::Setting(setting))),
+        value => Ok(choose(SettingCommand::Setting(setting, value.to_owned()))),
     }
 }
 
 fn why(words: &str) -> Result<Command, String> {
-    Subject::read(words).map(|subject| Command::Look(Look::Why(subject)))
+    Subject::parse(words).map(|subject| Command::Query(JournalQuery::Why(subject)))
 }
 
 /// The surface is a placeholder, which [`parse_on`](super::parse_on) replaces.
-fn approve(which: &str, verdict: Verdict) -> Result<Command, String> {
-    ask(Request::Approve(Reply { which: which.to_owned(), verdict, by: SurfaceName::Terminal }))
+fn approve(which: &str, verdict: ApprovalAnswer) -> Result<Command, String> {
+    ask(Request::Approve(ApprovalReply {
+        selector: which.to_owned(),
+        answer: verdict,
+        surface: SurfaceName::Terminal,
+    }))
 }

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct CompactionReport {
     /// The number of user messages that the summary replaces.
     pub turns: usize,
     /// The age of the conversation, if known.
@@ -12,12 +12,12 @@ pub struct Report {
     pub tokens: Option<u64>,
 }
 
-impl Report {
+impl CompactionReport {
     /// CP-4: Returns `12 turns · 3h 12m · 90k tokens compacted`; unknown parts are left out.
     pub fn line(&self) -> String {
         let turns = format!("{} turns", self.turns);
         let tokens = self.tokens.map(|tokens| format!("{} tokens compacted", thousands(tokens)));
-        [Some(turns), self.age.map(age), tokens].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        [Some(turns), self.age.map(format_age), tokens].into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 }
 
@@ -26,7 +26,7 @@ pub fn thousands(tokens: u64) -> String {
     format!("{}k", (tokens + 500) / 1000)
 }
 
-fn age(age: SignedDuration) -> String {
+fn format_age(age: SignedDuration) -> String {
     let minutes = age.as_mins().max(0);
     match (minutes / 60, minutes % 60) {
         (0, 0) => "< 1m".to_owned(),
@@ -42,9 +42,9 @@ mod tests {
 
     /// CP-4: Hours are not converted to days, and unknown parts are left out.
     #[test]
-    fn the_line_tells_turns_age_and_tokens() {
+    fn line_shows_turns_age_and_tokens() {
         let check = |minutes: Option<i64>, tokens, expected: &str| {
-            let report = Report { turns: 12, age: minutes.map(SignedDuration::from_mins), tokens };
+            let report = CompactionReport { turns: 12, age: minutes.map(SignedDuration::from_mins), tokens };
             assert_eq!(report.line(), expected);
         };
         check(Some(192), Some(90_400), "12 turns · 3h 12m · 90k tokens compacted");

@@ -1,7 +1,7 @@
 //! Texts around subagent tasks: the task for the agent and the errors for the caller.
 
 use crate::agent::Agent;
-use crate::occurrence::LIMIT_REACHED;
+use crate::occurrence::OVER_LIMIT_NOTE;
 
 /// Returns the first message of a subagent: its prompt and its task.
 pub fn agent_task(agent: &Agent, task: &str) -> String {
@@ -13,7 +13,7 @@ pub fn agent_task(agent: &Agent, task: &str) -> String {
 }
 
 /// Reports an unknown agent name.
-pub fn no_such_agent(name: &str, names: &[&str]) -> String {
+pub fn unknown_agent(name: &str, names: &[&str]) -> String {
     match names {
         [] => "Error: there are no agents to ask. go on yourself.".to_owned(),
         _ => format!("Error: there is no agent called `{name}`. they are: {}.", names.join(", ")),
@@ -26,6 +26,8 @@ pub fn agent_failed(name: &str) -> String {
 }
 
 /// Reports that an agent was stopped by the daily limit.
-pub fn agent_unpaid(name: &str) -> String {
-    format!("Error: `{name}` could not finish: {LIMIT_REACHED} for work nobody waits for. go on without it.")
+pub fn agent_over_limit(name: &str) -> String {
+    format!(
+        "Error: `{name}` could not finish: {OVER_LIMIT_NOTE} for work nobody waits for. go on without it."
+    )
 }

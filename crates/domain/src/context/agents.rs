@@ -19,12 +19,12 @@ const AGENTS: [Reference; 5] = [
 
 /// Returns the name and text of each bundled agent.
 pub fn bundled(names: &Names) -> Vec<(&'static str, String)> {
-    AGENTS.iter().map(|agent| (agent.name, with_names(agent.text, names))).collect()
+    AGENTS.iter().map(|agent| (agent.name, fill_names(agent.text, names))).collect()
 }
 
 /// SA-1: Fills in the names of user and assistant; other braces stay.
-fn with_names(text: &str, names: &Names) -> String {
-    text.replace("{USER_NAME}", &names.human).replace("{BOT_NAME}", &names.assistant)
+fn fill_names(text: &str, names: &Names) -> String {
+    text.replace("{USER_NAME}", &names.user).replace("{BOT_NAME}", &names.assistant)
 }
 
 #[cfg(test)]
@@ -34,11 +34,11 @@ mod tests {
     /// SA-1: Only the two names are filled in.
     #[test]
     fn names_are_filled_in_and_other_braces_stay() {
-        let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
-        let told = with_names("{USER_NAME} asks {BOT_NAME} for {this} {}", &names);
+        let names = Names { assistant: "ollim".to_owned(), user: "julius".to_owned() };
+        let told = fill_names("{USER_NAME} asks {BOT_NAME} for {this} {}", &names);
         assert_eq!(told, "julius asks ollim for {this} {}");
         for agent in AGENTS {
-            let text = with_names(agent.text, &names);
+            let text = fill_names(agent.text, &names);
             assert!(text.contains("julius") || text.contains("ollim"), "{}", agent.name);
             assert!(!text.contains("_NAME}"), "{}", agent.name);
         }

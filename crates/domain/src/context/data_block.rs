@@ -12,17 +12,20 @@ const NAME: &str = "data-";
 /// neutralised anyway.
 pub fn data_block(marker: &str, source: &str, text: &str) -> String {
     let source: String = source.chars().filter(|c| !c.is_control() && !"<>\"".contains(*c)).collect();
-    format!("<{NAME}{marker} from=\"{source}\">\n{}\n</{NAME}{marker}>", neutralised(text.trim_end()))
+    format!(
+        "<{NAME}{marker} from=\"{source}\">\n{}\n</{NAME}{marker}>",
+        neutralize_delimiters(text.trim_end())
+    )
 }
 
 /// Names the realms of `label` that are from outside: `mail and the web`.
-pub fn sources(label: Label) -> String {
-    let words: Vec<&str> = label.outside.iter().map(Realm::in_words).collect();
+pub fn source_names(label: Label) -> String {
+    let words: Vec<&str> = label.outside.iter().map(Realm::display_name).collect();
     words.join(" and ")
 }
 
 /// Replaces the first character of everything in `text` that looks like a delimiter of a data block.
-fn neutralised(text: &str) -> String {
+fn neutralize_delimiters(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
         let rest = &text[at + c.len_utf8()..];
@@ -53,6 +56,6 @@ mod tests {
     #[test]
     fn the_sources_of_a_label_are_named() {
         let label = Label::both(Realm::Mail).join(Label::outside(Realm::Web));
-        assert_eq!(sources(label), "mail and the web");
+        assert_eq!(source_names(label), "mail and the web");
     }
 }

@@ -9,30 +9,32 @@ use jiff::Zoned;
 
 use crate::attention::PingLimits;
 use crate::conversation::Json;
-use crate::run::{Busy, Kind};
-use crate::schedule::{Pings, Reporting, ToolRule, Upcoming, Voice, declares_nothing};
+use crate::run::{RunMode, UserActivity};
+use crate::schedule::{
+    PingPermission, ReportMode, ReportPolicy, ToolRule, UpcomingFire, has_only_base_tools,
+};
 use crate::tool::ToolCall;
-use crate::tool::pattern::{MAIN, allows_nothing, forbidden_as_told, forbids};
+use crate::tool::pattern::{MAIN_TOOLS, allows_nothing, forbidden_text, forbids};
 
 /// The conditions of a background run.
 #[derive(Clone, Debug)]
 pub struct Preamble {
-    pub session: Kind,
-    pub voice: Voice,
+    pub session: RunMode,
+    pub report_policy: ReportPolicy,
     /// The activity of the user.
-    pub busy: Busy,
+    pub busy: UserActivity,
     pub limits: PingLimits,
     /// True if the first message contains text from outside.
-    pub outside: bool,
+    pub tainted: bool,
     /// Other jobs that run around now.
-    pub ahead: Vec<Upcoming>,
+    pub upcoming: Vec<UpcomingFire>,
     /// The effective tool rule.
     pub tools: ToolRule,
 }
 
 impl Preamble {
     /// PR-1: Returns all sections that apply, in order, with a blank line after each.
-    pub fn write(&self, now: &Zoned) -> String {
+    pub fn render(&self, now: &Zoned) -> String {
         let sections = [
             self.session().map(str::to_owned),
             Some(self.ping().to_owned()),
@@ -48,23 +50,23 @@ impl Preamble {
     /// PR-2: The section about a persistent session.
     fn session(&self) -> Option<&'static str> {
         match self.session {
-            Kind::Persistent => Some(
+            RunMode::Persistent => Some(
                 "SESSION: Persistent. This session is yours alone and carries over from one fire to the next: what you \
                  learned in earlier runs stands above, unless this is its first run, and what you learn now will stand \
                  there next time. When it has grown large, call `compact_session` and say what to keep and what to drop.",
             ),
-            Kind::Forked | Kind::Isolated => None,
+            RunMode::Forked | RunMode::Isolated => None,
         }
     }
 
     /// PR-3, PR-4: The section about pings.
     fn ping(&self) -> &'static str {
-        match self.voice.pings {
-            Pings::Allowed => {
+        match self.report_policy.pings {
+            PingPermission::Allowed => {
                 "Nobody reads along: your text output is discarded. To reach the human, call `ping_user` for a plain \
                  alert or `discord_embed` for structured data."
             }
-            Pings::Never => {
+            PingPermission::Never => {
                 "Nobody reads along: your text output is discarded. Pinging is disabled for this run: `ping_user` and \
                  `discord_embed` are not available."
             }
@@ -73,23 +75,23 @@ impl Preamble {
 
     /// PR-5 to PR-9, PR-13: The section about reports to the main session.
     fn update(&self) -> String {
-        let rule = match (self.voice.reporting, self.voice.pings) {
-            (Reporting::Always, _) => {
+        let rule = match (self.report_policy.reporting, self.report_policy.pings) {
+            (ReportMode::Always, _) => {
                 "You MUST call `report_updates` before you finish, with a short summary of what you found or did."
             }
-            (Reporting::OnPing, _) => {
+            (ReportMode::OnPing, _) => {
                 "You may call `report_updates` to leave it a short summary, and you MUST call it if you sent a ping or \
                  an embed. If nothing useful happened, call nothing."
             }
-            (Reporting::Freely, _) => {
+            (ReportMode::Freely, _) => {
                 "You may optionally leave it a short summary with `report_updates`. If you pinged, report that too."
             }
-            (Reporting::Blocked, Pings::Allowed) => {
+            (ReportMode::Blocked, PingPermission::Allowed) => {
                 return "No summary of this run goes to the main conversation. You can still ping the human directly about \
                         something time-sensitive."
                     .to_owned();
             }
-            (Reporting::Blocked, Pings::Never) => {
+            (ReportMode::Blocked, PingPermission::Never) => {
                 return "This task runs silently: nothing of it goes to the main conversation or to the human.".to_owned();
             }
         };
@@ -98,15 +100,15 @@ impl Preamble {
 
     fn seen_by_main(&self) -> &'static str {
         match self.session {
-            Kind::Forked => {
+            RunMode::Forked => {
                 "You run on a forked session: by default everything in it is discarded, and the main conversation never \
                  hears of it."
             }
-            Kind::Isolated => {
+            RunMode::Isolated => {
                 "You run on a fresh session beside the main one: by default everything in it is discarded, and the main \
                  conversation never hears of it."
             }
-            Kind::Persistent => {
+            RunMode::Persistent => {
                 "The main conversation does not see this run: the text you write in it is discarded, though you keep it \
                  in your own session."
             }
@@ -115,12 +117,12 @@ impl Preamble {
 
     /// PR-10: The section about a busy user.
     fn busy(&self) -> Option<&'static str> {
-        match (self.busy, self.voice.pings, self.voice.reporting) {
-            (Busy::No, _, _) | (_, Pings::Never, _) => None,
-            (Busy::Talking, Pings::Allowed, Reporting::Blocked) => Some(
+        match (self.busy, self.report_policy.pings, self.report_policy.reporting) {
+            (UserActivity::Idle, _, _) | (_, PingPermission::Never, _) => None,
+            (UserActivity::Talking, PingPermission::Allowed, ReportMode::Blocked) => Some(
                 "The human is mid-conversation. Do not ping now, unless it is so grave that it calls for `critical=True`.",
             ),
-            (Busy::Talking, Pings::Allowed, _) => Some(
+            (UserActivity::Talking, PingPermission::Allowed, _) => Some(
                 "The human is mid-conversation. Do not ping now, unless it is so grave that it calls for `critical=True`; \
                  leave what you find with `report_updates`.",
             ),
@@ -131,16 +133,17 @@ impl Preamble {
     /// call.
     fn tools(&self) -> Option<String> {
         // PR-8: The name of the tool would only tempt the model to report.
-        let named =
-            |tool: &String| self.voice.reporting != Reporting::Blocked || !tool.contains("report_updates");
+        let named = |tool: &String| {
+            self.report_policy.reporting != ReportMode::Blocked || !tool.contains("report_updates")
+        };
         let list = |tools: Vec<String>| -> String {
             tools.into_iter().filter(named).map(|tool| format!("\n  - {tool}")).collect()
         };
         match &self.tools {
-            ToolRule::Usual | ToolRule::Within(..) => None,
+            ToolRule::SameAsMain | ToolRule::Intersection(..) => None,
             ToolRule::Only(tools) => {
                 let allowing = tools.iter().filter(|tool| !allows_nothing(tool)).cloned().collect();
-                let head = if declares_nothing(tools) {
+                let head = if has_only_base_tools(tools) {
                     "TOOLS: the file of this task lists none, so these are available:"
                 } else {
                     "TOOL RESTRICTIONS: only these tools are available:"
@@ -148,8 +151,7 @@ impl Preamble {
                 Some(format!("{head}{}", list(allowing)))
             }
             ToolRule::Except(tools) => {
-                let forbidden: Vec<String> =
-                    tools.iter().filter_map(|tool| forbidden_as_told(tool)).collect();
+                let forbidden: Vec<String> = tools.iter().filter_map(|tool| forbidden_text(tool)).collect();
                 let forbidden = match list(forbidden) {
                     none if none.is_empty() => String::new(),
                     some => format!(" these tools are not available:{some}\nOf the others,"),
@@ -162,9 +164,9 @@ impl Preamble {
 
     /// Returns the tools of a run whose file only excludes some.
     fn usual_tools(&self, forbidden: &[String]) -> Vec<String> {
-        let is_elsewhere = |tool: &str| match tool {
+        let is_unavailable = |tool: &str| match tool {
             "mcp__discord__save_context" | "mcp__discord__enter_fork" | "mcp__discord__exit_fork" => true,
-            "mcp__discord__compact_session" => self.session != Kind::Persistent,
+            "mcp__discord__compact_session" => self.session != RunMode::Persistent,
             _ => false,
         };
         let is_forbidden = |tool: &str| {
@@ -173,16 +175,16 @@ impl Preamble {
             let call = ToolCall { id: String::new(), name: name.to_owned(), input: Json("{}".to_owned()) };
             forbidden.iter().any(|line| line.trim() == tool || forbids(line, &call, None))
         };
-        let tools = MAIN.into_iter().chain(["inbox_list", "status"]);
-        tools.filter(|tool| !is_elsewhere(tool) && !is_forbidden(tool)).map(str::to_owned).collect()
+        let tools = MAIN_TOOLS.into_iter().chain(["inbox_list", "status"]);
+        tools.filter(|tool| !is_unavailable(tool) && !is_forbidden(tool)).map(str::to_owned).collect()
     }
 
     /// PR-15: The section about the agent that knows the user's preferences.
     fn proxy(&self) -> Option<&'static str> {
         let names_task = |tools: &[String]| tools.iter().any(|tool| tool == "Task");
         let has_task = match &self.tools {
-            ToolRule::Usual => true,
-            ToolRule::Within(..) => false,
+            ToolRule::SameAsMain => true,
+            ToolRule::Intersection(..) => false,
             ToolRule::Only(tools) => names_task(tools),
             ToolRule::Except(tools) => !names_task(tools),
         };

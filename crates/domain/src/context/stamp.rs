@@ -3,12 +3,12 @@
 use jiff::Zoned;
 
 /// The zones that are abbreviated as "PT".
-const PACIFIC: [&str; 2] = ["America/Los_Angeles", "US/Pacific"];
+const PACIFIC_ZONES: [&str; 2] = ["America/Los_Angeles", "US/Pacific"];
 
 /// Returns a time stamp such as `[2026-03-05 Thu 09:07 AM PT]`.
 pub fn stamp(now: &Zoned) -> String {
     let zone = now.time_zone();
-    let pacific = zone.iana_name().is_some_and(|name| PACIFIC.contains(&name));
+    let pacific = zone.iana_name().is_some_and(|name| PACIFIC_ZONES.contains(&name));
     let label = if pacific { "PT".to_owned() } else { now.strftime("%Z").to_string() };
     format!("[{} {label}]", now.strftime("%Y-%m-%d %a %I:%M %p"))
 }
@@ -20,7 +20,7 @@ mod tests {
     /// MC-12, MC-13: The stamp uses the twelve-hour clock, the English day, and `PT` for Pacific
     /// time.
     #[test]
-    fn the_time_before_a_message_is_true_for_its_zone() {
+    fn stamp_uses_the_zone_of_the_time() {
         let check = |time: &str, expected: &str| assert_eq!(stamp(&time.parse().unwrap()), expected);
         check("2026-03-05T09:07[America/Los_Angeles]", "[2026-03-05 Thu 09:07 AM PT]");
         check("2026-07-05T21:07[US/Pacific]", "[2026-07-05 Sun 09:07 PM PT]");

@@ -12,7 +12,7 @@ pub enum Branch {
 
 impl Branch {
     /// Returns the fork called `name`.
-    pub fn fork(name: &str) -> Result<Self, InvalidName> {
+    pub fn fork(name: &str) -> Result<Self, InvalidBranchName> {
         Ok(Self::Fork(name.parse()?))
     }
 }
@@ -27,13 +27,13 @@ impl fmt::Display for Branch {
 }
 
 impl FromStr for Branch {
-    type Err = InvalidName;
+    type Err = InvalidBranchName;
 
-    fn from_str(text: &str) -> Result<Self, InvalidName> {
+    fn from_str(text: &str) -> Result<Self, InvalidBranchName> {
         match text.strip_prefix("fork/") {
             Some(name) => Self::fork(name),
             None if text == "main" => Ok(Self::Main),
-            None => Err(InvalidName(text.to_owned())),
+            None => Err(InvalidBranchName(text.to_owned())),
         }
     }
 }
@@ -43,7 +43,7 @@ impl FromStr for Branch {
 pub struct ForkName(String);
 
 impl ForkName {
-    pub(crate) fn minted(text: String) -> Self {
+    pub(crate) fn from_generated(text: String) -> Self {
         Self(text)
     }
 }
@@ -55,18 +55,18 @@ impl fmt::Display for ForkName {
 }
 
 impl FromStr for ForkName {
-    type Err = InvalidName;
+    type Err = InvalidBranchName;
 
-    fn from_str(text: &str) -> Result<Self, InvalidName> {
+    fn from_str(text: &str) -> Result<Self, InvalidBranchName> {
         let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ':');
         if (1..=64).contains(&text.chars().count()) && text.chars().all(fits) {
             return Ok(Self(text.to_owned()));
         }
-        Err(InvalidName(text.to_owned()))
+        Err(InvalidBranchName(text.to_owned()))
     }
 }
 
 /// The error for an invalid branch name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a branch: use `main`, or `fork/` and 1 to 64 letters, digits, `.`, `_`, `-` or `:`")]
-pub struct InvalidName(String);
+pub struct InvalidBranchName(String);

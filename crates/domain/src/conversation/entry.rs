@@ -26,12 +26,12 @@ pub struct SessionId(String);
 
 impl SessionId {
     /// Parses a stored id; `None` if it is blank or a leftover of an older format.
-    pub fn read(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty() && !text.starts_with('{')).then(|| Self(text.to_owned()))
     }
 
-    pub(crate) fn minted(text: String) -> Self {
+    pub(crate) fn from_generated(text: String) -> Self {
         Self(text)
     }
 
@@ -55,7 +55,7 @@ impl fmt::Display for SessionId {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathEntry {
     pub id: EntryId,
-    pub said: Arc<Said>,
+    pub content: Arc<EntryContent>,
 }
 
 /// An entry with its position in the tree.
@@ -65,45 +65,45 @@ pub struct Entry {
     /// The previous entry; `None` for the root.
     pub parent: Option<EntryId>,
     pub at: Timestamp,
-    pub said: Said,
+    pub content: EntryContent,
     /// The label of this entry alone.
-    pub own: Label,
+    pub own_label: Label,
     /// The joined label of all entries on the path, including this one.
     pub label: Label,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
-    Human(Heard),
-    Assistant(Vec<Block>, Reach),
+pub enum EntryContent {
+    User(UserInput),
+    Assistant(Vec<Block>, Completeness),
     Tools(Vec<ToolResult>),
     /// Replaces all earlier entries.
     Summary(String),
     /// Cancels the summary at this entry. It has no text; it changes which entries are read.
-    Recalled(EntryId),
+    SummaryRecalled(EntryId),
 }
 
-impl Said {
+impl EntryContent {
     /// Returns the label of the content alone. A summary is covered by the label of the path.
     pub fn label(&self) -> Label {
         match self {
-            Self::Human(heard) => heard.label(),
+            Self::User(heard) => heard.label(),
             Self::Tools(results) => results.iter().fold(Label::PLAIN, |all, one| all.join(one.label)),
-            Self::Assistant(..) | Self::Summary(_) | Self::Recalled(_) => Label::PLAIN,
+            Self::Assistant(..) | Self::Summary(_) | Self::SummaryRecalled(_) => Label::PLAIN,
         }
     }
 }
 
 /// A message of the user as the model reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct UserInput {
     /// The program's text before it: the time, and pending updates.
     pub preface: String,
     pub text: String,
     pub images: Vec<Image>,
 }
 
-impl Heard {
+impl UserInput {
     /// Creates a note of the program, without text of the user.
     pub fn note(preface: String) -> Self {
         Self { preface, text: String::new(), images: Vec::new() }
@@ -124,10 +124,10 @@ impl Heard {
 
 /// Whether an answer is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    Whole,
+pub enum Completeness {
+    Complete,
     /// It was cut off by the user or by a failure.
-    Cut,
+    Interrupted,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -162,7 +162,7 @@ impl Opaque {
 pub struct Json(pub String);
 
 /// Returns the tool calls in a reply, in order.
-pub fn calls(blocks: &[Block]) -> impl Iterator<Item = &ToolCall> {
+pub fn tool_calls(blocks: &[Block]) -> impl Iterator<Item = &ToolCall> {
     blocks.iter().filter_map(|block| match block {
         Block::Call(call) => Some(call),
         Block::Text(_) | Block::Opaque(_) => None,
@@ -186,17 +186,17 @@ pub struct Usage {
 
 impl Usage {
     /// Returns all tokens of the prompt.
-    pub fn read(&self) -> u64 {
+    pub fn total_input(&self) -> u64 {
         self.input.saturating_add(self.cache_write).saturating_add(self.cache_read)
     }
 
     /// Returns all tokens of prompt and reply.
-    pub fn held(&self) -> u64 {
-        self.read().saturating_add(self.output)
+    pub fn total(&self) -> u64 {
+        self.total_input().saturating_add(self.output)
     }
 
     /// Returns the tokens that were not read from the cache.
-    pub fn fresh(&self) -> u64 {
+    pub fn uncached(&self) -> u64 {
         self.input.saturating_add(self.cache_write).saturating_add(self.output)
     }
 }
@@ -227,16 +227,16 @@ impl Text for [Block] {
     }
 }
 
-impl Text for Said {
+impl Text for EntryContent {
     fn text(&self) -> String {
         match self {
-            Self::Human(heard) => heard.text.clone(),
+            Self::User(heard) => heard.text.clone(),
             Self::Assistant(blocks, _) => blocks.text(),
             Self::Tools(results) => {
                 results.iter().map(|result| result.text.as_str()).collect::<Vec<_>>().join("\n")
             }
             Self::Summary(text) => text.clone(),
-            Self::Recalled(_) => String::new(),
+            Self::SummaryRecalled(_) => String::new(),
         }
     }
 }

@@ -13,25 +13,25 @@ pub struct Image {
 
 /// The error for data that is not a supported picture. The user must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoImage {
+pub enum ImageError {
     /// The format is not supported.
     #[error("that is no picture i can see. jpeg, png, gif and webp work.")]
-    Unknown,
+    UnknownFormat,
     #[error("that picture is larger than {} MB. make it smaller, and show it again.", IMAGE_BYTES / 1024 / 1024)]
     TooLarge,
 }
 
 impl Image {
     /// AT-1: Creates a picture from base64. The first bytes decide its media type.
-    pub fn read(data: String) -> Result<Self, NoImage> {
+    pub fn from_base64(data: String) -> Result<Self, ImageError> {
         if data.len() / 4 * 3 > IMAGE_BYTES {
-            return Err(NoImage::TooLarge);
+            return Err(ImageError::TooLarge);
         }
         let digits = data.trim_end_matches('=');
-        if !digits.bytes().all(|byte| value(byte).is_some()) {
-            return Err(NoImage::Unknown);
+        if !digits.bytes().all(|byte| base64_value(byte).is_some()) {
+            return Err(ImageError::UnknownFormat);
         }
-        let media_type = media_type(&first_bytes(&data)).ok_or(NoImage::Unknown)?;
+        let media_type = media_type(&first_bytes(&data)).ok_or(ImageError::UnknownFormat)?;
         Ok(Self { media_type: media_type.to_owned(), data })
     }
 }
@@ -48,7 +48,7 @@ fn media_type(first: &[u8]) -> Option<&'static str> {
 
 /// Decodes the first twelve bytes, or as many as there are.
 fn first_bytes(base64: &str) -> Vec<u8> {
-    let digits: Vec<u32> = base64.bytes().take(16).map_while(value).collect();
+    let digits: Vec<u32> = base64.bytes().take(16).map_while(base64_value).collect();
     let bytes = digits.chunks(4).flat_map(|four| {
         let bits = four.iter().fold(0, |bits, digit| bits << 6 | digit) << (6 * (4 - four.len()));
         let [_, bytes @ ..] = bits.to_be_bytes();
@@ -57,7 +57,7 @@ fn first_bytes(base64: &str) -> Vec<u8> {
     bytes.collect()
 }
 
-fn value(digit: u8) -> Option<u32> {
+fn base64_value(digit: u8) -> Option<u32> {
     let value = match digit {
         b'A'..=b'Z' => digit - b'A',
         b'a'..=b'z' => digit - b'a' + 26,
@@ -75,26 +75,26 @@ mod tests {
 
     /// AT-1: The first bytes decide the media type.
     #[test]
-    fn a_picture_is_known_by_its_first_bytes() {
-        let check = |base64: &str, expected: Result<&str, NoImage>| {
-            let read = Image::read(base64.to_owned()).map(|image| image.media_type);
+    fn first_bytes_decide_the_media_type() {
+        let check = |base64: &str, expected: Result<&str, ImageError>| {
+            let read = Image::from_base64(base64.to_owned()).map(|image| image.media_type);
             assert_eq!(read.as_deref(), expected.as_ref().map(|text| *text), "{base64}");
         };
         check("/9j/4AAQSkZJRg==", Ok("image/jpeg"));
         check("iVBORw0KGgoAAAAN", Ok("image/png"));
         check("R0lGODlhAQABAAAA", Ok("image/gif"));
         check("UklGRiQAAABXRUJQVlA4", Ok("image/webp"));
-        check("UklGRiQAAABXQVZF", Err(NoImage::Unknown));
-        check("aGVsbG8gd29ybGQ=", Err(NoImage::Unknown));
-        check("not base64 at all!", Err(NoImage::Unknown));
-        check("/9j/ 4AAQ", Err(NoImage::Unknown));
-        check("", Err(NoImage::Unknown));
+        check("UklGRiQAAABXQVZF", Err(ImageError::UnknownFormat));
+        check("aGVsbG8gd29ybGQ=", Err(ImageError::UnknownFormat));
+        check("not base64 at all!", Err(ImageError::UnknownFormat));
+        check("/9j/ 4AAQ", Err(ImageError::UnknownFormat));
+        check("", Err(ImageError::UnknownFormat));
     }
 
     /// AT-3: A picture that is too large is refused with this reason.
     #[test]
-    fn a_picture_has_a_largest_size() {
+    fn oversized_picture_is_refused() {
         let large = "/9j/".to_owned() + &"A".repeat(IMAGE_BYTES / 3 * 4);
-        assert_eq!(Image::read(large), Err(NoImage::TooLarge));
+        assert_eq!(Image::from_base64(large), Err(ImageError::TooLarge));
     }
 }

@@ -11,25 +11,25 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use self::lanes::Lanes;
-use super::{Branch, SessionId, Why};
+use super::{Branch, MoveReason, SessionId};
 
 /// The moves of the branches, oldest first, and the open branches.
 #[derive(Clone, Debug, Default)]
 pub struct Lineage {
     /// The moves. They contain the start of every branch that occurs.
-    pub lines: Vec<Line>,
+    pub moves: Vec<LineageMove>,
     /// The open branches with their session and depth.
     pub open: Vec<(Branch, SessionId, u64)>,
     /// The number of older moves that were left out.
-    pub older: u64,
+    pub omitted: u64,
 }
 
 /// A move with the depths in the tree.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct LineageMove {
     pub at: Timestamp,
     pub branch: Branch,
-    pub why: Why,
+    pub reason: MoveReason,
     /// The topic, at the start of a branch whose topic is known.
     pub label: Option<String>,
     /// The previous session and depth.
@@ -40,7 +40,7 @@ pub struct Line {
 
 /// The graph of a lineage.
 #[derive(Clone, Debug)]
-pub struct Picture<'a> {
+pub struct LineageGraph<'a> {
     /// The open branches, main first.
     pub open: Vec<Tip<'a>>,
     /// The moves, newest first.
@@ -48,7 +48,7 @@ pub struct Picture<'a> {
     /// The number of lanes beside the trunk.
     pub lanes: usize,
     /// The number of older moves that were left out.
-    pub older: u64,
+    pub omitted: u64,
 }
 
 /// An open branch.
@@ -68,9 +68,9 @@ pub struct Tip<'a> {
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
     /// The move. A promotion is shown by the move of the fork.
-    pub line: &'a Line,
+    pub branch_move: &'a LineageMove,
     /// The move of main that belongs to it, for a promotion.
-    pub main: Option<&'a Line>,
+    pub main_move: Option<&'a LineageMove>,
     /// The topic, if known.
     pub label: Option<&'a str>,
     /// Its lane; the trunk is 0.
@@ -80,26 +80,26 @@ pub struct Row<'a> {
     /// The number of entries of main that are no longer on its path.
     pub left_behind: u64,
     /// The row of the move that this one undid, if it is in the graph.
-    pub undid: Option<usize>,
+    pub undone_row: Option<usize>,
 }
 
 /// A change of main that can be undone; the last one is undone first.
-struct Change {
+struct MainChange {
     row: usize,
-    ground: Ground,
+    common_path: CommonPath,
 }
 
 /// The common path of main before and after a change.
 #[derive(Clone, Copy)]
-enum Ground {
-    Whole,
+enum CommonPath {
+    All,
     /// The path down to this depth.
-    Down(u64),
+    ToDepth(u64),
 }
 
 /// The start of a fork.
 #[derive(Clone, Copy)]
-struct Begun<'a> {
+struct ForkStart<'a> {
     lane: usize,
     depth: u64,
     label: Option<&'a str>,
@@ -108,112 +108,138 @@ struct Begun<'a> {
 
 impl Lineage {
     /// Builds the graph.
-    pub fn picture(&self) -> Picture<'_> {
-        let mut walk = Walk { rows: Vec::with_capacity(self.lines.len()), ..Walk::default() };
-        for line in &self.lines {
-            walk.step(line);
+    pub fn graph(&self) -> LineageGraph<'_> {
+        let mut walk = GraphBuilder { rows: Vec::with_capacity(self.moves.len()), ..GraphBuilder::default() };
+        for line in &self.moves {
+            walk.add(line);
         }
         let open: Vec<_> =
             self.open.iter().map(|(branch, session, depth)| walk.tip(branch, session, *depth)).collect();
-        walk.turn_over();
-        Picture { open, rows: walk.rows, lanes: walk.lanes.most(), older: self.older }
+        walk.reverse();
+        LineageGraph { open, rows: walk.rows, lanes: walk.lanes.max_used(), omitted: self.omitted }
     }
 }
 
 /// Builds the rows in one pass over the moves, oldest first.
 #[derive(Default)]
-struct Walk<'a> {
+struct GraphBuilder<'a> {
     rows: Vec<Row<'a>>,
-    forks: BTreeMap<&'a Branch, Begun<'a>>,
+    forks: BTreeMap<&'a Branch, ForkStart<'a>>,
     lanes: Lanes,
-    changes: Vec<Change>,
+    changes: Vec<MainChange>,
 }
 
-impl<'a> Walk<'a> {
-    fn step(&mut self, line: &'a Line) {
+impl<'a> GraphBuilder<'a> {
+    fn add(&mut self, line: &'a LineageMove) {
         let row = match (&line.branch, &line.to) {
-            (Branch::Main, _) => self.main_goes_on(line),
-            (Branch::Fork(_), Some(_)) => self.fork_goes_on(line),
-            (Branch::Fork(_), None) => self.fork_ends(line),
+            (Branch::Main, _) => self.main_row(line),
+            (Branch::Fork(_), Some(_)) => self.fork_row(line),
+            (Branch::Fork(_), None) => self.fork_end_row(line),
         };
         self.rows.push(row);
     }
 
-    fn main_goes_on(&mut self, line: &'a Line) -> Row<'a> {
+    fn main_row(&mut self, line: &'a LineageMove) -> Row<'a> {
         let row = self.rows.len();
         let entries = depth(&line.from);
         let mut undone = None;
-        match line.why {
-            Why::Compacted => self.changes.push(Change { row, ground: Ground::Whole }),
-            Why::Cleared | Why::Promoted => self.changes.push(Change { row, ground: Ground::Down(0) }),
-            Why::Undone => undone = self.changes.pop(),
-            Why::Created | Why::Forked | Why::Ended | Why::Reported | Why::Dropped | Why::Lapsed => {}
+        match line.reason {
+            MoveReason::Compacted => self.changes.push(MainChange { row, common_path: CommonPath::All }),
+            MoveReason::Cleared | MoveReason::Promoted => {
+                self.changes.push(MainChange { row, common_path: CommonPath::ToDepth(0) })
+            }
+            MoveReason::Undone => undone = self.changes.pop(),
+            MoveReason::Created
+            | MoveReason::Forked
+            | MoveReason::Ended
+            | MoveReason::Reported
+            | MoveReason::Dropped
+            | MoveReason::Lapsed => {}
         }
-        let left_behind = match undone.as_ref().map(|change| change.ground) {
+        let left_behind = match undone.as_ref().map(|change| change.common_path) {
             None => 0,
             // Entries that were appended since then stay on the path of main.
-            Some(Ground::Whole) => entries.saturating_sub(depth(&line.to)),
-            Some(Ground::Down(ground)) => entries.saturating_sub(ground),
+            Some(CommonPath::All) => entries.saturating_sub(depth(&line.to)),
+            Some(CommonPath::ToDepth(ground)) => entries.saturating_sub(ground),
         };
         let undid = undone.map(|change| change.row);
-        Row { line, main: None, label: None, lane: 0, entries, left_behind, undid }
+        Row {
+            branch_move: line,
+            main_move: None,
+            label: None,
+            lane: 0,
+            entries,
+            left_behind,
+            undone_row: undid,
+        }
     }
 
-    fn fork_goes_on(&mut self, line: &'a Line) -> Row<'a> {
+    fn fork_row(&mut self, line: &'a LineageMove) -> Row<'a> {
         let fork = match self.forks.get(&line.branch) {
             Some(begun) => *begun,
             None => {
                 let depth = depth(&line.to);
                 let label = line.label.as_deref();
-                let begun = Begun { lane: self.lanes.take(), depth, label, row: Some(self.rows.len()) };
+                let begun = ForkStart { lane: self.lanes.take(), depth, label, row: Some(self.rows.len()) };
                 self.forks.insert(&line.branch, begun);
                 begun
             }
         };
         let entries = depth(&line.from).saturating_sub(fork.depth);
-        Row { line, main: None, label: fork.label, lane: fork.lane, entries, left_behind: 0, undid: None }
+        Row {
+            branch_move: line,
+            main_move: None,
+            label: fork.label,
+            lane: fork.lane,
+            entries,
+            left_behind: 0,
+            undone_row: None,
+        }
     }
 
-    fn fork_ends(&mut self, line: &'a Line) -> Row<'a> {
+    fn fork_end_row(&mut self, line: &'a LineageMove) -> Row<'a> {
         let begun = self.forks.remove(&line.branch);
-        let Begun { lane, depth: began, label, row } = begun.unwrap_or_else(|| self.unknown(&line.from));
-        self.lanes.give_back(lane);
+        let ForkStart { lane, depth: began, label, row } =
+            begun.unwrap_or_else(|| self.unknown_start(&line.from));
+        self.lanes.release(lane);
         let entries = depth(&line.from).saturating_sub(began);
-        self.grown(row, entries);
-        let main = self.rows.pop_if(|row| became_main(row.line, line)).map(|row| row.line);
+        self.set_entries(row, entries);
+        let main = self.rows.pop_if(|row| is_promotion_of(row.branch_move, line)).map(|row| row.branch_move);
         let left_behind = main.map_or(0, |main| depth(&main.from).saturating_sub(began));
         if let (Some(_), Some(change)) = (main, self.changes.last_mut()) {
-            change.ground = Ground::Down(began);
+            change.common_path = CommonPath::ToDepth(began);
         }
-        Row { line, main, label, lane, entries, left_behind, undid: None }
+        Row { branch_move: line, main_move: main, label, lane, entries, left_behind, undone_row: None }
     }
 
     /// Creates the start of a fork whose first move is unknown.
-    fn unknown(&mut self, place: &Option<(SessionId, u64)>) -> Begun<'a> {
-        Begun { lane: self.lanes.take(), depth: depth(place), label: None, row: None }
+    fn unknown_start(&mut self, place: &Option<(SessionId, u64)>) -> ForkStart<'a> {
+        ForkStart { lane: self.lanes.take(), depth: depth(place), label: None, row: None }
     }
 
     fn tip(&mut self, branch: &'a Branch, session: &'a SessionId, now: u64) -> Tip<'a> {
         let begun = match branch {
-            Branch::Main => Begun { lane: 0, depth: 0, label: None, row: None },
-            Branch::Fork(_) => {
-                self.forks.get(branch).copied().unwrap_or_else(|| self.unknown(&Some((session.clone(), now))))
-            }
+            Branch::Main => ForkStart { lane: 0, depth: 0, label: None, row: None },
+            Branch::Fork(_) => self
+                .forks
+                .get(branch)
+                .copied()
+                .unwrap_or_else(|| self.unknown_start(&Some((session.clone(), now)))),
         };
         let entries = now.saturating_sub(begun.depth);
-        self.grown(begun.row, entries);
+        self.set_entries(begun.row, entries);
         Tip { branch, session, label: begun.label, lane: begun.lane, entries }
     }
 
     /// Reverses the rows, so that the newest is first.
-    fn turn_over(&mut self) {
+    fn reverse(&mut self) {
         self.rows.reverse();
         let last = self.rows.len().saturating_sub(1);
-        self.rows.iter_mut().for_each(|row| row.undid = row.undid.map(|undid| last - undid));
+        self.rows.iter_mut().for_each(|row| row.undone_row = row.undone_row.map(|undid| last - undid));
     }
 
     /// Stores the final number of entries in the row of a fork's start.
-    fn grown(&mut self, row: Option<usize>, entries: u64) {
+    fn set_entries(&mut self, row: Option<usize>, entries: u64) {
         if let Some(row) = row.and_then(|row| self.rows.get_mut(row)) {
             row.entries = entries;
         }
@@ -221,11 +247,11 @@ impl<'a> Walk<'a> {
 }
 
 /// Returns whether `main` is the move of main that belongs to the end of a promoted fork.
-fn became_main(main: &Line, ended: &Line) -> bool {
+fn is_promotion_of(main: &LineageMove, ended: &LineageMove) -> bool {
     let to = main.to.as_ref();
     let from = ended.from.as_ref();
     let same = to.map(|(session, _)| session) == from.map(|(session, _)| session);
-    main.branch == Branch::Main && main.why == Why::Promoted && same
+    main.branch == Branch::Main && main.reason == MoveReason::Promoted && same
 }
 
 fn depth(place: &Option<(SessionId, u64)>) -> u64 {

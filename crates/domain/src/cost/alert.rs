@@ -3,14 +3,14 @@
 //! An alert is computed from the spending before and after a call. The spending is in the ledger,
 //! so no alert is repeated after a restart.
 
-use super::{Day, Limit, short};
+use super::{BudgetLimit, DaySpending, short_count};
 
 /// The share of the limit at which the user is warned, in percent.
-pub(super) const NEAR: u64 = 80;
+pub(super) const WARN_PERCENT: u64 = 80;
 
 /// Returns the alert for a day that changes from `before` to `after`; `None` if no threshold was
 /// passed.
-pub fn alert(before: &Day, after: &Day, limit: &Limit) -> Option<String> {
+pub fn alert(before: &DaySpending, after: &DaySpending, limit: &BudgetLimit) -> Option<String> {
     let passes = |before: u64, after: u64, most: u64, percent: u64| {
         let bound = (u128::from(most) * u128::from(percent)).div_ceil(100);
         most > 0 && u128::from(before) < bound && u128::from(after) >= bound
@@ -25,9 +25,11 @@ pub fn alert(before: &Day, after: &Day, limit: &Limit) -> Option<String> {
     };
     let used = |(by_money, _): (bool, bool)| match (by_money, limit.money, limit.tokens) {
         (true, Some(most), _) => format!("{} of {most}", after.cost),
-        (_, _, most) => format!("{} of {} tokens", short(after.tokens), short(most.unwrap_or_default())),
+        (_, _, most) => {
+            format!("{} of {} tokens", short_count(after.tokens), short_count(most.unwrap_or_default()))
+        }
     };
-    match (passed(100), passed(NEAR)) {
+    match (passed(100), passed(WARN_PERCENT)) {
         ((false, false), (false, false)) => None,
         ((false, false), near) => Some(format!(
             "work nobody waits for has used {} of what it may today. at the limit routines are left out and what \
@@ -51,11 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_limit_is_told_once_when_it_is_passed() {
-        let day =
-            |cost: u64, tokens: u64| Day { cost: Micros(cost), tokens, ..Day::fresh(date(2026, 11, 15)) };
-        let limit = Limit { money: Some(Micros(5_000_000)), tokens: Some(1_000) };
-        let check = |before: Day, after: Day, says: Option<&str>| {
+    fn each_threshold_is_reported_once() {
+        let day = |cost: u64, tokens: u64| DaySpending {
+            cost: Micros(cost),
+            tokens,
+            ..DaySpending::empty(date(2026, 11, 15))
+        };
+        let limit = BudgetLimit { money: Some(Micros(5_000_000)), tokens: Some(1_000) };
+        let check = |before: DaySpending, after: DaySpending, says: Option<&str>| {
             let said = alert(&before, &after, &limit);
             match (&said, says) {
                 (Some(said), Some(says)) => assert!(said.contains(says), "{said}"),
@@ -73,9 +78,9 @@ mod tests {
         check(day(0, 799), day(0, 800), Some("800 of 1.0k tokens of what"));
         check(day(0, 0), day(9_000_000, 0), Some("has used all"));
         check(day(5_000_000, 1_000), day(6_000_000, 2_000), None);
-        let none = Limit::default();
+        let none = BudgetLimit::default();
         assert_eq!(alert(&day(0, 0), &day(u64::MAX, u64::MAX), &none), None);
-        let nothing = Limit { money: Some(Micros(0)), tokens: None };
+        let nothing = BudgetLimit { money: Some(Micros(0)), tokens: None };
         assert_eq!(alert(&day(0, 0), &day(1, 1), &nothing), None, "who set it to nothing knows it");
     }
 }

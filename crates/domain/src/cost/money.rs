@@ -13,7 +13,7 @@ const CENT: u64 = DOLLAR / 100;
 
 impl Micros {
     /// Returns the amount of `dollars`; `None` if it is negative, too large or not a number.
-    pub fn dollars(dollars: f64) -> Option<Self> {
+    pub fn from_dollars(dollars: f64) -> Option<Self> {
         let micros = dollars * DOLLAR as f64;
         (micros.is_finite() && (0.0..9e15).contains(&micros)).then(|| Self(micros.round() as u64))
     }
@@ -31,7 +31,7 @@ impl Micros {
 
     /// Returns the rest after `spent`.
     #[must_use]
-    pub fn less(self, spent: Self) -> Self {
+    pub fn minus(self, spent: Self) -> Self {
         Self(self.0.saturating_sub(spent.0))
     }
 }
@@ -79,10 +79,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_of_money_is_none() {
-        assert_eq!(Micros::dollars(2.5), Some(Micros(2_500_000)));
+    fn invalid_amounts_are_none() {
+        assert_eq!(Micros::from_dollars(2.5), Some(Micros(2_500_000)));
         for wrong in [-1.0, f64::NAN, f64::INFINITY, 1e18] {
-            assert_eq!(Micros::dollars(wrong), None, "{wrong}");
+            assert_eq!(Micros::from_dollars(wrong), None, "{wrong}");
         }
     }
 }

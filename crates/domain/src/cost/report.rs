@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::civil::Date;
 use jiff::{ToSpan, Zoned};
 
-use super::{Day, Forecast, Limit, Micros, Spent};
+use super::{BudgetLimit, DaySpending, Forecast, LedgerEntry, Micros};
 use crate::conversation::{Branch, Usage};
 use crate::turn::TurnId;
 
@@ -29,7 +29,7 @@ impl Total {
         (read > 0).then(|| cache_read * 100 / read)
     }
 
-    pub fn add(&mut self, spent: &Spent) {
+    pub fn add(&mut self, spent: &LedgerEntry) {
         self.calls += 1;
         self.usage += spent.call.usage;
         match spent.cost {
@@ -41,7 +41,7 @@ impl Total {
 
 /// The spending up to a day.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct CostReport {
     /// The day of the report.
     pub date: Date,
     /// The number of days in the breakdown, today included.
@@ -49,21 +49,21 @@ pub struct Report {
     pub today: Total,
     pub week: Total,
     pub month: Total,
-    pub lists: Lists,
+    pub breakdown: CostBreakdown,
     /// The spending of unattended work today.
-    pub unattended: Day,
+    pub unattended: DaySpending,
     /// Its limit.
-    pub limit: Limit,
+    pub limit: BudgetLimit,
     pub forecast: Option<Forecast>,
 }
 
 /// The totals of the reported days by different keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lists {
+pub struct CostBreakdown {
     pub sources: BTreeMap<String, Total>,
     pub models: BTreeMap<String, Total>,
     pub days: BTreeMap<Date, Total>,
-    pub days_of: BTreeMap<(Date, String), Total>,
+    pub days_by_source: BTreeMap<(Date, String), Total>,
     /// The runs of each account: a branch for a background run, a turn on main.
     runs: BTreeMap<String, BTreeSet<(Branch, Option<TurnId>)>>,
 }
@@ -72,9 +72,9 @@ pub struct Lists {
 const WEEK: u16 = 7;
 const MONTH: u16 = 30;
 
-impl Report {
+impl CostReport {
     /// Creates an empty report as of `now` with a breakdown of the last `days`.
-    pub fn new(now: &Zoned, days: u16, limit: Limit) -> Self {
+    pub fn new(now: &Zoned, days: u16, limit: BudgetLimit) -> Self {
         let date = now.date();
         let (today, week, month) = Default::default();
         Self {
@@ -83,55 +83,55 @@ impl Report {
             today,
             week,
             month,
-            lists: Lists::default(),
-            unattended: Day::fresh(date),
+            breakdown: CostBreakdown::default(),
+            unattended: DaySpending::empty(date),
             limit,
             forecast: None,
         }
     }
 
     /// Returns the first day that is needed.
-    pub fn since(&self) -> Date {
-        self.first(self.days.max(MONTH))
+    pub fn first_day(&self) -> Date {
+        self.first_of_last(self.days.max(MONTH))
     }
 
     /// Adds `spent`, which was on `date` in the user's zone.
-    pub fn add(&mut self, spent: &Spent, date: Date) {
+    pub fn add(&mut self, spent: &LedgerEntry, date: Date) {
         if date == self.date {
             self.today.add(spent);
-            self.unattended.count(spent);
+            self.unattended.add(spent);
         }
-        if date >= self.first(WEEK) {
+        if date >= self.first_of_last(WEEK) {
             self.week.add(spent);
         }
-        if date >= self.first(MONTH) {
+        if date >= self.first_of_last(MONTH) {
             self.month.add(spent);
         }
-        if date >= self.first(self.days) {
-            self.lists.add(spent, date);
+        if date >= self.first_of_last(self.days) {
+            self.breakdown.add(spent, date);
         }
     }
 
     /// Returns the money and the tokens that unattended work may still use today.
-    pub fn left(&self) -> (Option<Micros>, Option<u64>) {
-        let Day { cost, tokens, .. } = self.unattended;
-        let money = self.limit.money.map(|most| most.less(cost));
+    pub fn remaining(&self) -> (Option<Micros>, Option<u64>) {
+        let DaySpending { cost, tokens, .. } = self.unattended;
+        let money = self.limit.money.map(|most| most.minus(cost));
         (money, self.limit.tokens.map(|most| most.saturating_sub(tokens)))
     }
 
     /// Returns the first of the last `days`.
-    fn first(&self, days: u16) -> Date {
+    fn first_of_last(&self, days: u16) -> Date {
         self.date.saturating_sub((i64::from(days) - 1).days())
     }
 }
 
-impl Lists {
+impl CostBreakdown {
     /// Returns the number of runs on the account `name`, or of answers for a conversation.
     pub fn runs_of(&self, name: &str) -> u64 {
         self.runs.get(name).map_or(0, |runs| runs.len() as u64)
     }
 
-    fn add(&mut self, spent: &Spent, date: Date) {
+    fn add(&mut self, spent: &LedgerEntry, date: Date) {
         self.sources.entry(spent.account.source.to_string()).or_default().add(spent);
         self.models.entry(spent.call.model.clone()).or_default().add(spent);
         self.days.entry(date).or_default().add(spent);
@@ -141,7 +141,7 @@ impl Lists {
             Branch::Fork(_) => None,
         };
         self.runs.entry(source.clone()).or_default().insert((spent.branch.clone(), turn));
-        self.days_of.entry((date, source)).or_default().add(spent);
+        self.days_by_source.entry((date, source)).or_default().add(spent);
     }
 }
 
@@ -149,17 +149,17 @@ impl Lists {
 mod tests {
     use jiff::Timestamp;
 
-    use super::super::{Account, Attended, Call, Source};
+    use super::super::{Account, Attendance, CostSource, ModelCall};
     use super::*;
 
-    fn spent(model: &str, account: Account, cost: Option<u64>) -> Spent {
+    fn spent(model: &str, account: Account, cost: Option<u64>) -> LedgerEntry {
         let usage = Usage { input: 10, cache_read: 30, cache_write: 0, cache_write_1h: 0, output: 5 };
-        Spent {
+        LedgerEntry {
             at: Timestamp::UNIX_EPOCH,
             branch: Branch::Main,
             turn: TurnId(1),
             account,
-            call: Call { model: model.to_owned(), usage },
+            call: ModelCall { model: model.to_owned(), usage },
             cost: cost.map(Micros),
         }
     }
@@ -169,13 +169,13 @@ mod tests {
     }
 
     fn routine() -> Account {
-        Account { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
+        Account { source: CostSource::Routine("mail".to_owned()), attended: Attendance::Unattended }
     }
 
-    fn report(days: u16) -> Report {
+    fn report(days: u16) -> CostReport {
         let now: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
-        let limit = Limit { money: Some(Micros(100)), tokens: None };
-        let mut report = Report::new(&now, days, limit);
+        let limit = BudgetLimit { money: Some(Micros(100)), tokens: None };
+        let mut report = CostReport::new(&now, days, limit);
         for (date, spent) in [
             ("2026-11-15", spent("a:x", main(), Some(7))),
             ("2026-11-15", spent("b:y", routine(), Some(30))),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn today_the_week_and_the_month_count_whole_days_and_say_what_has_no_price() {
+    fn totals_count_whole_days_and_calls_without_price() {
         let report = report(1);
         let seen = |total: Total| (total.calls, total.unpriced, total.cost.0);
         assert_eq!(seen(report.today), (2, 0, 37));
@@ -198,17 +198,18 @@ mod tests {
         assert_eq!(seen(report.month), (5, 1, 39));
         assert_eq!(report.today.cached_percent(), Some(75));
         assert_eq!(Total::default().cached_percent(), None);
-        assert_eq!(report.since(), "2026-10-17".parse().unwrap());
+        assert_eq!(report.first_day(), "2026-10-17".parse().unwrap());
     }
 
     #[test]
-    fn lists_look_as_far_back_as_they_are_asked_to() {
-        let names = |days| report(days).lists.sources.into_iter().map(|(name, total)| (name, total.calls));
+    fn breakdown_covers_the_requested_days() {
+        let names =
+            |days| report(days).breakdown.sources.into_iter().map(|(name, total)| (name, total.calls));
         assert_eq!(names(1).collect::<Vec<_>>(), [("main".to_owned(), 1), ("routine:mail".to_owned(), 1)]);
         assert_eq!(names(31).collect::<Vec<_>>(), [("main".to_owned(), 5), ("routine:mail".to_owned(), 1)]);
-        assert_eq!(report(2).lists.days.len(), 1);
-        assert_eq!(report(31).lists.models.len(), 2);
-        let of = report(1).lists.days_of;
+        assert_eq!(report(2).breakdown.days.len(), 1);
+        assert_eq!(report(31).breakdown.models.len(), 2);
+        let of = report(1).breakdown.days_by_source;
         let of: Vec<_> = of.iter().map(|((_, name), total)| (name.as_str(), total.cost.0)).collect();
         assert_eq!(of, [("main", 7), ("routine:mail", 30)], "a day is told apart by account");
     }
@@ -223,17 +224,18 @@ mod tests {
                 Some(name) => (Branch::fork(name).unwrap(), routine()),
                 None => (Branch::Main, main()),
             };
-            report.add(&Spent { branch, turn: TurnId(turn), ..spent("a:x", account, None) }, date);
+            report.add(&LedgerEntry { branch, turn: TurnId(turn), ..spent("a:x", account, None) }, date);
         }
-        let runs =
-            |name| (report.lists.sources.get(name).map(|total| total.calls), report.lists.runs_of(name));
+        let runs = |name| {
+            (report.breakdown.sources.get(name).map(|total| total.calls), report.breakdown.runs_of(name))
+        };
         assert_eq!(runs("main"), (Some(4), 2));
         assert_eq!(runs("routine:mail"), (Some(3), 2), "one of them ran on main");
         assert_eq!(runs("nobody"), (None, 0));
     }
 
     #[test]
-    fn what_is_left_counts_only_what_nobody_waited_for() {
-        assert_eq!(report(1).left(), (Some(Micros(70)), None));
+    fn remaining_budget_counts_only_unattended_work() {
+        assert_eq!(report(1).remaining(), (Some(Micros(70)), None));
     }
 }

@@ -8,44 +8,44 @@ use crate::conversation::Branch;
 /// The account of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    pub source: Source,
-    pub attended: Attended,
+    pub source: CostSource,
+    pub attended: Attendance,
 }
 
 impl Account {
     /// Returns the account of an answer on `branch`.
     pub fn answer_on(branch: &Branch) -> Self {
         let source = match branch {
-            Branch::Main => Source::Main,
-            Branch::Fork(_) => Source::Fork,
+            Branch::Main => CostSource::Main,
+            Branch::Fork(_) => CostSource::Fork,
         };
-        Self { source, attended: Attended::Waited }
+        Self { source, attended: Attendance::Attended }
     }
 
     /// Returns the account of a web search in a turn with this attendance.
-    pub fn search(attended: Attended) -> Self {
-        Self { source: Source::Search, attended }
+    pub fn search(attended: Attendance) -> Self {
+        Self { source: CostSource::Search, attended }
     }
 
     /// Returns the account of a compaction.
-    pub fn compaction(attended: Attended) -> Self {
-        Self { source: Source::Compaction, attended }
+    pub fn compaction(attended: Attendance) -> Self {
+        Self { source: CostSource::Compaction, attended }
     }
 }
 
 /// Whether the user waits for the result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attended {
-    Waited,
+pub enum Attendance {
+    Attended,
     /// The user does not wait, so the daily limit applies.
     Unattended,
 }
 
-impl Attended {
+impl Attendance {
     /// Returns the stored word.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Waited => "waited",
+            Self::Attended => "waited",
             Self::Unattended => "unattended",
         }
     }
@@ -53,7 +53,7 @@ impl Attended {
 
 /// The source of a call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum CostSource {
     Main,
     Fork,
     Compaction,
@@ -70,7 +70,7 @@ pub enum Source {
     Search,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for CostSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Main => f.write_str("main"),
@@ -86,10 +86,10 @@ impl fmt::Display for Source {
     }
 }
 
-impl FromStr for Source {
-    type Err = UnknownSource;
+impl FromStr for CostSource {
+    type Err = UnknownCostSource;
 
-    fn from_str(text: &str) -> Result<Self, UnknownSource> {
+    fn from_str(text: &str) -> Result<Self, UnknownCostSource> {
         let (kind, id) = text.split_once(':').unwrap_or((text, ""));
         let source = match kind {
             "main" => Self::Main,
@@ -101,7 +101,7 @@ impl FromStr for Source {
             "agent" => Self::Agent(id.to_owned()),
             "reader" => Self::Reader,
             "search" => Self::Search,
-            _ => return Err(UnknownSource(text.to_owned())),
+            _ => return Err(UnknownCostSource(text.to_owned())),
         };
         Ok(source)
     }
@@ -109,14 +109,14 @@ impl FromStr for Source {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("nobody spends on the account of `{0}`")]
-pub struct UnknownSource(String);
+pub struct UnknownCostSource(String);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_source_reads_back_as_it_was_written() {
+    fn source_round_trips() {
         for text in [
             "main",
             "fork",
@@ -128,8 +128,8 @@ mod tests {
             "reader",
             "search",
         ] {
-            assert_eq!(text.parse::<Source>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<CostSource>().unwrap().to_string(), text);
         }
-        assert!("nobody".parse::<Source>().is_err());
+        assert!("nobody".parse::<CostSource>().is_err());
     }
 }

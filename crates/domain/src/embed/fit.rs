@@ -3,28 +3,28 @@
 //! Lengths are in UTF-16 units, like on the strictest surface, and no character is split.
 
 /// The rest of a budget that several texts share.
-pub struct Room(usize);
+pub struct CharBudget(usize);
 
-impl Room {
+impl CharBudget {
     /// Creates a budget of `units`.
-    pub fn of(units: usize) -> Self {
+    pub fn new(units: usize) -> Self {
         Self(units)
     }
 
     /// Takes as much of `text` as fits into `max` and into the rest.
-    pub fn take(&mut self, text: &str, most: usize) -> String {
-        let fits = cut(text, most.min(self.0));
+    pub fn take(&mut self, text: &str, max: usize) -> String {
+        let fits = truncate(text, max.min(self.0));
         self.0 -= units(fits);
         fits.to_owned()
     }
 }
 
 /// Returns the beginning of `text` with at most `max` units.
-pub fn cut(text: &str, most: usize) -> &str {
+pub fn truncate(text: &str, max: usize) -> &str {
     let mut length = 0;
     for (at, c) in text.char_indices() {
         length += c.len_utf16();
-        if length > most {
+        if length > max {
             return &text[..at];
         }
     }

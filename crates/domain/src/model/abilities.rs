@@ -9,7 +9,7 @@ use crate::thinking::Thinking;
 
 /// The settings of thinking and effort of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Abilities {
+pub struct ModelAbilities {
     /// True if thinking can be turned off.
     pub can_turn_off: bool,
     /// True if the model can decide how much it thinks.
@@ -19,11 +19,11 @@ pub struct Abilities {
     /// The accepted efforts, lowest first; empty if the model has no effort.
     pub efforts: Vec<Effort>,
     /// The context window in tokens, if known.
-    pub window: Option<u64>,
+    pub context_window: Option<u64>,
 }
 
 /// The budget for adaptive thinking of a model that only has budgets.
-pub const USUAL_BUDGET: u32 = 8192;
+pub const DEFAULT_BUDGET: u32 = 8192;
 
 /// Families of Anthropic's models that only have token budgets. Their window is 200,000 tokens.
 const BUDGETS_ONLY: [&str; 3] = ["haiku-4-5", "sonnet-4-5", "opus-4-5"];
@@ -48,38 +48,50 @@ const ALWAYS_THINKING: [&str; 9] = [
     "haiku-5-5",
 ];
 
-impl Abilities {
+impl ModelAbilities {
     /// Returns the abilities of a model that always thinks and takes every effort, as Anthropic's
     /// newest models do.
     pub fn always_thinking() -> Self {
         let efforts = Effort::ALL.to_vec();
-        Self { can_turn_off: false, adaptive: true, budgets: false, efforts, window: None }
+        Self { can_turn_off: false, adaptive: true, budgets: false, efforts, context_window: None }
     }
 
     /// Returns the abilities of the model `id` by its family. An unknown family counts as the
     /// newest.
     pub fn of_family(id: &str) -> Self {
-        let is = |families: &[&str]| families.iter().any(|family| is_of(id, family));
+        let is = |families: &[&str]| families.iter().any(|family| is_of_family(id, family));
         let newest = Self::always_thinking();
         if is(&BUDGETS_ONLY) {
             let window = Some(200_000);
-            Self { can_turn_off: true, adaptive: false, budgets: true, efforts: Vec::new(), window }
+            Self {
+                can_turn_off: true,
+                adaptive: false,
+                budgets: true,
+                efforts: Vec::new(),
+                context_window: window,
+            }
         } else if is(&BUDGETS_AND_ADAPTIVE) {
             let efforts = vec![Effort::Low, Effort::Medium, Effort::High, Effort::Max];
-            Self { can_turn_off: true, adaptive: true, budgets: true, efforts, window: Some(1_000_000) }
+            Self {
+                can_turn_off: true,
+                adaptive: true,
+                budgets: true,
+                efforts,
+                context_window: Some(1_000_000),
+            }
         } else if is(&CAN_TURN_OFF) {
-            Self { can_turn_off: true, window: Some(1_000_000), ..newest }
+            Self { can_turn_off: true, context_window: Some(1_000_000), ..newest }
         } else if is(&ALWAYS_THINKING) {
-            Self { window: Some(1_000_000), ..newest }
+            Self { context_window: Some(1_000_000), ..newest }
         } else {
             newest
         }
     }
 
     /// Returns whether the family of `id` is known.
-    pub fn knows(id: &str) -> bool {
+    pub fn is_known_family(id: &str) -> bool {
         let known = [&BUDGETS_ONLY[..], &BUDGETS_AND_ADAPTIVE, &CAN_TURN_OFF, &ALWAYS_THINKING];
-        known.into_iter().flatten().any(|family| is_of(id, family))
+        known.into_iter().flatten().any(|family| is_of_family(id, family))
     }
 
     /// Returns whether no setting of thinking is accepted, such as by a server that refuses the
@@ -109,7 +121,7 @@ impl Abilities {
             }
             (true, false) if self.budgets => {
                 format!(
-                    "{model} thinks only with a token budget such as `8000`; `adaptive` means {USUAL_BUDGET} tokens."
+                    "{model} thinks only with a token budget such as `8000`; `adaptive` means {DEFAULT_BUDGET} tokens."
                 )
             }
             (true, false) => {
@@ -117,7 +129,7 @@ impl Abilities {
             }
         }];
         if !self.budgets && !self.efforts.is_empty() {
-            sentences.push(budgets_become_efforts());
+            sentences.push(budget_mapping_text());
         }
         sentences.join(" ")
     }
@@ -134,7 +146,7 @@ impl Abilities {
                 Some(format!("{model} always thinks, so this means as little as possible."))
             }
             Thinking::Adaptive if !self.adaptive && self.budgets => Some(format!(
-                "{model} can't decide itself how much to think, so it gets a budget of {USUAL_BUDGET} tokens."
+                "{model} can't decide itself how much to think, so it gets a budget of {DEFAULT_BUDGET} tokens."
             )),
             Thinking::Budget(_) if !self.budgets && !self.efforts.is_empty() => {
                 let effort = Effort::for_thinking(thinking);
@@ -146,14 +158,14 @@ impl Abilities {
 }
 
 /// One example is enough, because the others follow the same order.
-fn budgets_become_efforts() -> String {
+fn budget_mapping_text() -> String {
     let example = "8k".parse().map(Effort::for_thinking).unwrap_or_default();
     format!("Token budgets become an effort: 8k = {example}.")
 }
 
 /// Returns whether `id` is of the family, such as `claude-opus-5-20260301` of `opus-5`. A second
 /// version number makes another family: `opus-5-5` is not of `opus-5`.
-fn is_of(id: &str, family: &str) -> bool {
+fn is_of_family(id: &str, family: &str) -> bool {
     let Some((_, rest)) = id.split_once(family) else { return false };
     let next = rest.strip_prefix('-').unwrap_or(rest);
     let digits = next.chars().take_while(char::is_ascii_digit).count();
@@ -168,7 +180,7 @@ mod tests {
     #[test]
     fn models_are_known_by_their_family() {
         let check = |id: &str, can_turn_off: bool, budgets: bool, efforts: usize| {
-            let of = Abilities::of_family(id);
+            let of = ModelAbilities::of_family(id);
             let found = (of.can_turn_off, of.budgets, of.efforts.len());
             assert_eq!(found, (can_turn_off, budgets, efforts), "{id}");
         };
@@ -185,8 +197,8 @@ mod tests {
     }
 
     #[test]
-    fn an_effort_that_a_model_lacks_becomes_the_next_lower_one() {
-        let of = |id: &str, effort| Abilities::of_family(id).nearest(effort);
+    fn missing_effort_becomes_the_next_lower_one() {
+        let of = |id: &str, effort| ModelAbilities::of_family(id).nearest(effort);
         assert_eq!(of("claude-sonnet-5-5", Effort::Xhigh), Some(Effort::Xhigh));
         assert_eq!(of("claude-sonnet-4-6", Effort::Xhigh), Some(Effort::High));
         assert_eq!(of("claude-haiku-4-5", Effort::Low), None);
@@ -194,7 +206,7 @@ mod tests {
 
     #[test]
     fn thinking_is_explained_for_each_kind_of_model() {
-        let explained = |id: &str| Abilities::of_family(id).explain(id);
+        let explained = |id: &str| ModelAbilities::of_family(id).explain(id);
         assert_eq!(
             explained("claude-sonnet-5-5"),
             "claude-sonnet-5-5 always thinks; `off` means as little as possible, at low effort. Token budgets become an \
@@ -212,8 +224,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_that_a_model_cannot_follow_is_remarked_on() {
-        let remark = |id: &str, way: &str| Abilities::of_family(id).remark(id, way.parse().unwrap());
+    fn unsupported_thinking_gets_a_remark() {
+        let remark = |id: &str, way: &str| ModelAbilities::of_family(id).remark(id, way.parse().unwrap());
         assert_eq!(remark("claude-sonnet-5-5", "auto"), None);
         assert_eq!(remark("claude-sonnet-5-5", "adaptive"), None);
         assert_eq!(remark("claude-sonnet-5", "off"), None);
@@ -233,12 +245,12 @@ mod tests {
     /// Tests a server that refuses every field of thinking.
     #[test]
     fn a_server_without_settings_for_thinking_is_explained() {
-        let nothing = Abilities {
+        let nothing = ModelAbilities {
             can_turn_off: false,
             adaptive: false,
             budgets: false,
             efforts: Vec::new(),
-            window: None,
+            context_window: None,
         };
         assert_eq!(nothing.explain("m"), "The server takes no settings for the thinking of m.");
         assert_eq!(nothing.remark("m", Thinking::Auto), None);
@@ -247,18 +259,18 @@ mod tests {
     }
 
     #[test]
-    fn families_are_told_from_unknown_ids() {
+    fn known_families_are_recognized() {
         for id in ["claude-haiku-4-5-20251001", "claude-opus-4-8", "claude-haiku-5-5", "claude-fable-5-2"] {
-            assert!(Abilities::knows(id), "{id}");
+            assert!(ModelAbilities::is_known_family(id), "{id}");
         }
         for id in ["claude-newer-7", "claude-opus-4-1", "claude-sonnet-4", "qwen3"] {
-            assert!(!Abilities::knows(id), "{id}");
+            assert!(!ModelAbilities::is_known_family(id), "{id}");
         }
     }
 
     #[test]
     fn the_window_is_known_by_the_family() {
-        let window = |id: &str| Abilities::of_family(id).window;
+        let window = |id: &str| ModelAbilities::of_family(id).context_window;
         assert_eq!(window("claude-haiku-4-5"), Some(200_000));
         assert_eq!(window("claude-sonnet-5-5"), Some(1_000_000));
         assert_eq!(window("claude-newer-7"), None);

@@ -28,12 +28,12 @@ impl Mode {
     }
 
     /// Returns the mode with exactly this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == name)
     }
 
     /// Returns the explanation for the user.
-    pub fn meaning(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::DontAsk => "i don't ask; what would need your yes is refused",
             Self::Ask => "i ask you before i do something that can't be taken back",

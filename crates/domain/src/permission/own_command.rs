@@ -1,106 +1,112 @@
 //! Commands of this program in the model's shell calls. They are parsed here and never reach a
 //! shell.
 
-use super::deed::Power;
-use crate::attention::Ease;
+use super::tool_action::Capability;
+use crate::attention::QuietCommand;
 use crate::label::{Label, Realm};
 use crate::settings::Setting;
 
 /// The name of this program, and of an older program for the history.
-const OURSELVES: &str = "ollim-bot";
-const HISTORY: &str = "claude-history";
+const PROGRAM: &str = "ollim-bot";
+const HISTORY_PROGRAM: &str = "claude-history";
 
 /// Characters with a special meaning in a shell.
-const SIGNS: &str = ";&|<>`$(){}[]*?~#!\\\n\r\0";
+const SHELL_CHARS: &str = ";&|<>`$(){}[]*?~#!\\\n\r\0";
 
 /// Returns the arguments if `command` is a single command of this program; the first is the
 /// subcommand.
-pub fn words(command: &str) -> Option<Vec<String>> {
-    ours(&split(command.trim())?)
+pub fn parse(command: &str) -> Option<Vec<String>> {
+    strip_program(&split_words(command.trim())?)
 }
 
 /// Returns the words after the name of this program, if they begin with it.
-pub fn ours(words: &[String]) -> Option<Vec<String>> {
+pub fn strip_program(words: &[String]) -> Option<Vec<String>> {
     let (first, rest) = words.split_first()?;
     match first.as_str() {
-        OURSELVES => Some(rest.to_vec()),
-        HISTORY => Some([&["history".to_owned()], rest].concat()),
+        PROGRAM => Some(rest.to_vec()),
+        HISTORY_PROGRAM => Some([&["history".to_owned()], rest].concat()),
         _ => None,
     }
 }
 
 /// Returns the capability and the read label of a command. Unknown commands count as the worst.
-pub fn power(words: &[String]) -> (Power, Label) {
+pub fn capability(words: &[String]) -> (Capability, Label) {
     let word = |index: usize| words.get(index).map_or("", String::as_str);
-    let private = |realm| (Power::Reads, Label::private(realm));
-    let foreign = |realm| (Power::Reads, Label::both(realm));
+    let private = |realm| (Capability::Reads, Label::private(realm));
+    let foreign = |realm| (Capability::Reads, Label::both(realm));
     let change = |power, realm| (power, Label::private(realm));
     match (word(0), word(1)) {
-        ("" | "help" | "--help" | "--version" | "status", _) => (Power::Tells, Label::PLAIN),
+        ("" | "help" | "--help" | "--version" | "status", _) => (Capability::Notify, Label::PLAIN),
         // The command itself adds the labels of the entries that it shows.
         ("history" | "sessions" | "updates", _) => private(Realm::History),
         ("why" | "pings", _) => foreign(Realm::History),
         ("now" | "today" | "cost", _) | ("inbox", "" | "list") => private(Realm::Tasks),
         ("mail" | "gmail", _) => foreign(Realm::Mail),
         ("tasks", "" | "list") => private(Realm::Tasks),
-        ("tasks", "add" | "done" | "update") => change(Power::Reversible, Realm::Tasks),
+        ("tasks", "add" | "done" | "update") => change(Capability::Reversible, Realm::Tasks),
         ("cal", "" | "today" | "upcoming" | "show") => foreign(Realm::Calendar),
-        ("cal", "add" | "update") => change(Power::Reversible, Realm::Calendar),
+        ("cal", "add" | "update") => change(Capability::Reversible, Realm::Calendar),
         ("routine" | "reminder", "" | "list" | "show" | "next") => private(Realm::Tasks),
         ("skills", "" | "list" | "show") => private(Realm::Files),
         ("webhook", "" | "list" | "show") => private(Realm::Files),
         ("webhook", "test") if !words.iter().any(|word| word == "--send") => private(Realm::Files),
-        ("routine" | "reminder" | "webhook", "accept") => (Power::Human, Label::PLAIN),
-        ("webhook", _) => change(Power::Authority, Realm::Files),
+        ("routine" | "reminder" | "webhook", "accept") => (Capability::UserOnly, Label::PLAIN),
+        ("webhook", _) => change(Capability::Authority, Realm::Files),
         ("mcp-servers", "" | "list") => foreign(Realm::Server),
-        ("reminder", "add") if !widens(words) => change(Power::Reversible, Realm::Tasks),
-        ("routine", "add") if !widens(words) => change(Power::Routine, Realm::Tasks),
+        ("reminder", "add") if !has_extra_options(words) => change(Capability::Reversible, Realm::Tasks),
+        ("routine", "add") if !has_extra_options(words) => change(Capability::Routine, Realm::Tasks),
         // The effect depends on the text, see `tool_action_at`.
-        ("add", _) => change(Power::Authority, Realm::Tasks),
+        ("add", _) => change(Capability::Authority, Realm::Tasks),
         ("undo", "--list") => private(Realm::Tasks),
         ("done" | "move" | "undo" | "pause" | "resume", _) | ("reminder", "cancel") => {
-            change(Power::Reversible, Realm::Tasks)
+            change(Capability::Reversible, Realm::Tasks)
         }
-        ("reminder" | "routine", _) => change(Power::Authority, Realm::Tasks),
-        ("tasks" | "cal" | "inbox", _) => change(Power::Destructive, Realm::Tasks),
+        ("reminder" | "routine", _) => change(Capability::Authority, Realm::Tasks),
+        ("tasks" | "cal" | "inbox", _) => change(Capability::Destructive, Realm::Tasks),
         ("config", name) => (config_power(name, words.len() > 2), Label::private(Realm::Files)),
-        ("quiet", _) => change(ease_power(&Ease::quiet(&words[1..].join(" "))), Realm::Tasks),
-        ("focus", _) => change(ease_power(&Ease::focus(&words[1..].join(" "))), Realm::Tasks),
-        ("lighter", "") => change(Power::Reversible, Realm::Tasks),
-        _ => (Power::Human, Label::PLAIN),
+        ("quiet", _) => change(ease_power(&QuietCommand::parse_quiet(&words[1..].join(" "))), Realm::Tasks),
+        ("focus", _) => change(ease_power(&QuietCommand::parse_focus(&words[1..].join(" "))), Realm::Tasks),
+        ("lighter", "") => change(Capability::Reversible, Realm::Tasks),
+        _ => (Capability::UserOnly, Label::PLAIN),
     }
 }
 
 /// Returns the power of `config` with the setting `name`. The mode decides what is asked for, so only the user changes it. An
 /// unknown setting is taken for the worst.
-fn config_power(name: &str, changes: bool) -> Power {
+fn config_power(name: &str, changes: bool) -> Capability {
     if !changes {
-        return Power::Reads;
+        return Capability::Reads;
     }
-    match Setting::named(name) {
-        Ok(Setting::PermissionMode) | Err(_) => Power::Human,
-        Ok(_) => Power::Authority,
+    match Setting::from_name(name) {
+        Ok(Setting::PermissionMode) | Err(_) => Capability::UserOnly,
+        Ok(_) => Capability::Authority,
     }
 }
 
 /// Returns the power of words about quiet hours or focus: they are settings, and may be shown.
-fn ease_power(meant: &Result<Ease, String>) -> Power {
+fn ease_power(meant: &Result<QuietCommand, String>) -> Capability {
     match meant {
-        Ok(Ease::Tell | Ease::Held) => Power::Reads,
-        Ok(Ease::Lighter) => Power::Reversible,
-        Ok(Ease::Hours(_) | Ease::QuietFor(_) | Ease::Focus(..) | Ease::Unfocus) | Err(_) => Power::Routine,
+        Ok(QuietCommand::Show | QuietCommand::Held) => Capability::Reads,
+        Ok(QuietCommand::Lighter) => Capability::Reversible,
+        Ok(
+            QuietCommand::Hours(_)
+            | QuietCommand::QuietFor(_)
+            | QuietCommand::Focus(..)
+            | QuietCommand::Unfocus,
+        )
+        | Err(_) => Capability::Routine,
     }
 }
 
 /// Returns whether a plan has options besides its text and time.
-fn widens(words: &[String]) -> bool {
+fn has_extra_options(words: &[String]) -> bool {
     let plain = ["--message", "-m", "--delay", "--at", "--cron", "--description", "--json"];
     let flag = |word: &&String| word.starts_with('-') && word.len() > 1;
     words.iter().filter(flag).any(|word| !plain.contains(&word.split('=').next().unwrap_or_default()))
 }
 
 /// Splits a command like a shell; `None` if a shell would do more than split it.
-fn split(command: &str) -> Option<Vec<String>> {
+fn split_words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word = None::<String>;
     let mut quote = None;
@@ -115,7 +121,7 @@ fn split(command: &str) -> Option<Vec<String>> {
                 word.get_or_insert_default();
             }
             (None, ' ' | '\t') => words.extend(word.take()),
-            (None, _) if SIGNS.contains(c) => return None,
+            (None, _) if SHELL_CHARS.contains(c) => return None,
             (None, _) => word.get_or_insert_default().push(c),
         }
     }
@@ -129,8 +135,8 @@ mod tests {
 
     /// I7: Only a command that a shell would read as plain words is a command of this program.
     #[test]
-    fn a_command_is_ours_word_by_word_or_not_at_all() {
-        let ours = |command: &str| words(command).map(|words| words.join("|"));
+    fn only_plain_commands_are_own_commands() {
+        let ours = |command: &str| parse(command).map(|words| words.join("|"));
         assert_eq!(
             ours("ollim-bot tasks add 'buy milk' --due 2026-11-20").as_deref(),
             Some("tasks|add|buy milk|--due|2026-11-20")
@@ -169,35 +175,35 @@ mod tests {
     /// A plan with text and time differs from one with its own tools, and unknown commands are for
     /// the user.
     #[test]
-    fn a_command_has_the_power_of_what_it_does() {
-        let check = |command: &str, expected: Power| {
-            let words = words(&format!("ollim-bot {command}")).expect("words");
-            assert_eq!(power(&words).0, expected, "{command}");
+    fn command_has_its_capability() {
+        let check = |command: &str, expected: Capability| {
+            let words = parse(&format!("ollim-bot {command}")).expect("words");
+            assert_eq!(capability(&words).0, expected, "{command}");
         };
-        check("help", Power::Tells);
-        check("tasks list", Power::Reads);
-        check("tasks add milk", Power::Reversible);
-        check("tasks delete 7", Power::Destructive);
-        check("cal delete 7", Power::Destructive);
-        check("reminder add -m tea --delay 5", Power::Reversible);
-        check("reminder add -m tea --delay 5 --allowed-tools=Bash", Power::Authority);
-        check("routine add -m tea --cron x", Power::Routine);
-        check("routine add -m tea --cron x --allowed-tools=Bash", Power::Authority);
-        check("routine add -m tea --cron x --background", Power::Authority);
-        check("mail read 1", Power::Reads);
-        check("webhook list", Power::Reads);
-        check("webhook test ci --data x", Power::Reads);
-        check("webhook test ci --data x --send", Power::Authority);
-        check("webhook add x -m y", Power::Authority);
-        check("config", Power::Reads);
-        check("config thinking.main", Power::Reads);
-        check("config thinking.main adaptive", Power::Authority);
-        check("config model_main opus", Power::Authority);
-        check("quiet", Power::Reads);
-        check("quiet 23-7", Power::Routine);
-        check("quiet for 2h", Power::Routine);
-        check("focus 25", Power::Routine);
-        check("lighter", Power::Reversible);
+        check("help", Capability::Notify);
+        check("tasks list", Capability::Reads);
+        check("tasks add milk", Capability::Reversible);
+        check("tasks delete 7", Capability::Destructive);
+        check("cal delete 7", Capability::Destructive);
+        check("reminder add -m tea --delay 5", Capability::Reversible);
+        check("reminder add -m tea --delay 5 --allowed-tools=Bash", Capability::Authority);
+        check("routine add -m tea --cron x", Capability::Routine);
+        check("routine add -m tea --cron x --allowed-tools=Bash", Capability::Authority);
+        check("routine add -m tea --cron x --background", Capability::Authority);
+        check("mail read 1", Capability::Reads);
+        check("webhook list", Capability::Reads);
+        check("webhook test ci --data x", Capability::Reads);
+        check("webhook test ci --data x --send", Capability::Authority);
+        check("webhook add x -m y", Capability::Authority);
+        check("config", Capability::Reads);
+        check("config thinking.main", Capability::Reads);
+        check("config thinking.main adaptive", Capability::Authority);
+        check("config model_main opus", Capability::Authority);
+        check("quiet", Capability::Reads);
+        check("quiet 23-7", Capability::Routine);
+        check("quiet for 2h", Capability::Routine);
+        check("focus 25", Capability::Routine);
+        check("lighter", Capability::Reversible);
         for human in [
             "config permission_mode bypassPermissions",
             "config permission.mode dontAsk",
@@ -210,7 +216,7 @@ mod tests {
             "mcp",
             "google connect",
         ] {
-            check(human, Power::Human);
+            check(human, Capability::UserOnly);
         }
     }
 }

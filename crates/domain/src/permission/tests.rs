@@ -4,24 +4,24 @@ use jiff::Timestamp;
 use std::borrow::Cow;
 
 use super::*;
-use crate::approval::{Grant, Scope, Standing};
+use crate::approval::{Grant, Scope, StandingApproval};
 use crate::conversation::Json;
-use crate::place::Aside;
+use crate::place::BackgroundPlace;
 use crate::tool::Outcome;
 
 mod matrix;
 
-const TOOLS: [(&str, Class); 7] = [
-    ("inbox_add", Class::Own),
-    ("discord_embed", Class::Own),
-    ("ping_user", Class::Own),
-    ("save_context", Class::Own),
-    ("Read", Class::Reads),
-    ("Write", Class::Edits),
-    ("Bash", Class::Acts),
+const TOOLS: [(&str, ToolClass); 7] = [
+    ("inbox_add", ToolClass::Own),
+    ("discord_embed", ToolClass::Own),
+    ("ping_user", ToolClass::Own),
+    ("save_context", ToolClass::Own),
+    ("Read", ToolClass::Reads),
+    ("Write", ToolClass::Edits),
+    ("Bash", ToolClass::Acts),
 ];
-const MAIN: Place = Place::Main(Follow::Alone);
-const ASIDE: Place = Place::Background(Aside::Forked(Follow::Alone));
+const MAIN: Place = Place::Main(ChainPosition::NotInChain);
+const BACKGROUND: Place = Place::Background(BackgroundPlace::Forked(ChainPosition::NotInChain));
 const NOTE: &str = r#"{"file_path":"notes/day.txt"}"#;
 
 fn call(name: &str, input: &str) -> ToolCall {
@@ -35,7 +35,7 @@ fn decided(call: &ToolCall, authority: &Authority, consent: &Consent) -> Option<
 
 /// Returns the rule for a call of `name`, or `ask`.
 fn rule(name: &str, place: Place, mode: Mode, consent: &Consent) -> &'static str {
-    let authority = Authority { place, tools: ToolRule::Usual, mode, ..Authority::MAIN };
+    let authority = Authority { place, tools: ToolRule::SameAsMain, mode, ..Authority::MAIN };
     let decision = decided(&call(name, NOTE), &authority, consent);
     decision.map_or("ask", |decision| decision.rule.id())
 }
@@ -51,7 +51,7 @@ fn list(patterns: &[&str]) -> Vec<String> {
 
 /// TL-2, PM-5, TP-1, TP-14, TP-16: The place is checked first, then the job's list.
 #[test]
-fn a_call_is_decided_by_its_place_and_the_list_of_its_job() {
+fn call_is_decided_by_place_and_job_list() {
     let check = |name: &str, place: Place, tools: ToolRule, expected: &str| {
         let authority = Authority { place, tools, mode: Mode::Bypass, ..Authority::MAIN };
         let decision = decided(&call(name, NOTE), &authority, &Consent::default()).expect("a decision");
@@ -60,30 +60,30 @@ fn a_call_is_decided_by_its_place_and_the_list_of_its_job() {
         assert_eq!(refused.is_none(), expected == "own-tool");
         assert!(refused.is_none_or(|result| result.text.starts_with("Error")));
     };
-    check("inbox_add", MAIN, ToolRule::Usual, "own-tool");
-    check("rm_rf", MAIN, ToolRule::Usual, "unknown-tool");
-    check("ping_user", MAIN, ToolRule::Usual, "out-of-place");
-    check("ping_user", ASIDE, ToolRule::Usual, "own-tool");
+    check("inbox_add", MAIN, ToolRule::SameAsMain, "own-tool");
+    check("rm_rf", MAIN, ToolRule::SameAsMain, "unknown-tool");
+    check("ping_user", MAIN, ToolRule::SameAsMain, "out-of-place");
+    check("ping_user", BACKGROUND, ToolRule::SameAsMain, "own-tool");
     let only = || ToolRule::Only(list(&["mcp__discord__ping_user", "Bash(ollim-bot help)", "inbox_add"]));
-    check("ping_user", ASIDE, only(), "own-tool");
-    check("inbox_add", ASIDE, only(), "own-tool");
-    check("discord_embed", ASIDE, only(), "unlisted-tool");
-    check("save_context", ASIDE, only(), "out-of-place");
-    check("discord_embed", ASIDE, ToolRule::Only(list(&["mcp__discord__*"])), "own-tool");
+    check("ping_user", BACKGROUND, only(), "own-tool");
+    check("inbox_add", BACKGROUND, only(), "own-tool");
+    check("discord_embed", BACKGROUND, only(), "unlisted-tool");
+    check("save_context", BACKGROUND, only(), "out-of-place");
+    check("discord_embed", BACKGROUND, ToolRule::Only(list(&["mcp__discord__*"])), "own-tool");
     check(
         "discord_embed",
-        ASIDE,
+        BACKGROUND,
         ToolRule::Only(list(&["Bash(discord_embed)", "mcp__docs__*"])),
         "unlisted-tool",
     );
     let except = || ToolRule::Except(list(&["mcp__discord__discord_embed"]));
-    check("discord_embed", ASIDE, except(), "unlisted-tool");
-    check("ping_user", ASIDE, except(), "own-tool");
+    check("discord_embed", BACKGROUND, except(), "unlisted-tool");
+    check("ping_user", BACKGROUND, except(), "own-tool");
 }
 
 /// TP-9, TP-10: An invalid line allows nothing, but an invalid line that forbids still forbids.
 #[test]
-fn a_line_with_an_error_allows_nothing() {
+fn invalid_line_allows_nothing() {
     let check = |tools: ToolRule, expected: &str| {
         let authority = Authority { place: MAIN, tools, mode: Mode::Bypass, ..Authority::MAIN };
         let decision = decided(&call("Write", NOTE), &authority, &Consent::default()).expect("a decision");
@@ -100,30 +100,30 @@ fn a_line_with_an_error_allows_nothing() {
 /// Patterns with arguments apply to the arguments of a call, before any mode or approval.
 #[test]
 fn patterns_with_arguments_are_compared_with_the_arguments_of_a_call() {
-    const ALL: [(&str, Class); 14] = [
-        ("Bash", Class::Shell),
-        ("Read", Class::Reads),
-        ("Grep", Class::Reads),
-        ("Glob", Class::Reads),
-        ("Write", Class::Edits),
-        ("Edit", Class::Edits),
-        ("WebFetch", Class::Fetches),
-        ("mcp", Class::Foreign),
-        ("Task", Class::Delegates),
-        ("Skill", Class::Reads),
-        ("inbox_list", Class::Own),
-        ("status", Class::Own),
-        ("ping_user", Class::Own),
-        ("schedule", Class::Plans),
+    const ALL: [(&str, ToolClass); 14] = [
+        ("Bash", ToolClass::Shell),
+        ("Read", ToolClass::Reads),
+        ("Grep", ToolClass::Reads),
+        ("Glob", ToolClass::Reads),
+        ("Write", ToolClass::Edits),
+        ("Edit", ToolClass::Edits),
+        ("WebFetch", ToolClass::Fetches),
+        ("mcp", ToolClass::Foreign),
+        ("Task", ToolClass::Delegates),
+        ("Skill", ToolClass::Reads),
+        ("inbox_list", ToolClass::Own),
+        ("status", ToolClass::Own),
+        ("ping_user", ToolClass::Own),
+        ("schedule", ToolClass::Plans),
     ];
     let is_listed = |tools: ToolRule, name: &str, key: &str, value: &str| {
         let specs =
             ALL.map(|(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class });
         let input = format!("{{{key:?}:{value:?}}}");
-        let place = if name == "ping_user" { ASIDE } else { MAIN };
+        let place = if name == "ping_user" { BACKGROUND } else { MAIN };
         let authority = Authority { place, tools, mode: Mode::Bypass, ..Authority::MAIN };
         let call = call(name, &input);
-        let decision = decide(&call, &specs, &authority, &always(&call));
+        let decision = decide(&call, &specs, &authority, &always_consent(&call));
         decision.is_none_or(|decision| decision.rule.id() != "unlisted-tool")
     };
     // A pattern, a call, and whether the pattern covers that call.
@@ -194,7 +194,7 @@ fn patterns_with_arguments_are_compared_with_the_arguments_of_a_call() {
 
 /// PM-1, PM-2, PM-5, TP-16: Every class in every mode, attended and in the background.
 #[test]
-fn a_mode_decides_what_is_asked_for() {
+fn mode_decides_which_calls_are_asked_for() {
     let table = [
         ("Read", ["reads", "reads", "reads", "reads"]),
         ("Write", ["requires-permission", "ask", "mode", "mode"]),
@@ -207,22 +207,22 @@ fn a_mode_decides_what_is_asked_for() {
             assert_eq!(rule(name, MAIN, mode, &nobody), expected, "{name} in {mode:?}");
             assert_eq!(rule(name, Place::Fork, mode, &nobody), expected, "{name} in {mode:?}");
             let aside = if name == "inbox_add" { "own-tool" } else { "unlisted-tool" };
-            assert_eq!(rule(name, ASIDE, mode, &nobody), aside, "{name} in {mode:?}, in the background");
+            assert_eq!(rule(name, BACKGROUND, mode, &nobody), aside, "{name} in {mode:?}, in the background");
         }
     }
     assert_eq!(Mode::default(), Mode::Ask);
     assert_eq!(Mode::ALL.map(Mode::as_str), ["dontAsk", "default", "acceptEdits", "bypassPermissions"]);
-    assert_eq!(Mode::named("DONTASK"), None);
+    assert_eq!(Mode::from_name("DONTASK"), None);
 }
 
 /// PM-5, PM-6, TP-17: `state/` cannot be written in any mode or with any approval, and an edit
 /// without a path is refused.
 #[test]
-fn the_folder_of_the_program_is_protected_in_every_mode() {
+fn state_directory_is_protected_in_every_mode() {
     let check = |input: &str, expected: &str| {
-        let consent = always(&call("Write", input));
-        for (place, mode) in Mode::ALL.into_iter().flat_map(|mode| [(MAIN, mode), (ASIDE, mode)]) {
-            let authority = Authority { place, tools: ToolRule::Usual, mode, ..Authority::MAIN };
+        let consent = always_consent(&call("Write", input));
+        for (place, mode) in Mode::ALL.into_iter().flat_map(|mode| [(MAIN, mode), (BACKGROUND, mode)]) {
+            let authority = Authority { place, tools: ToolRule::SameAsMain, mode, ..Authority::MAIN };
             let decision = decided(&call("Write", input), &authority, &consent).expect("a decision");
             assert_eq!(decision.rule.id(), expected, "{input} in {mode:?}");
         }
@@ -247,7 +247,7 @@ fn the_folder_of_the_program_is_protected_in_every_mode() {
     let free = |path: &str| {
         let input = format!("{{\"file_path\":{path:?}}}");
         let write = call("Write", &input);
-        decided(&write, &Authority { mode: Mode::Bypass, ..Authority::MAIN }, &always(&write))
+        decided(&write, &Authority { mode: Mode::Bypass, ..Authority::MAIN }, &always_consent(&write))
     };
     for path in ["notes/state.md", "estate/x", "routines/mail.md"] {
         assert!(free(path).expect("a decision").refusal().is_none(), "{path}");
@@ -255,26 +255,27 @@ fn the_folder_of_the_program_is_protected_in_every_mode() {
 }
 
 /// Returns the consent after an "always" to `call`.
-fn always(call: &ToolCall) -> Consent {
+fn always_consent(call: &ToolCall) -> Consent {
     let tool = call.name.clone();
     let scope = Scope::of(call);
-    let standing = Standing { id: ApprovalId(9), tool, scope, until: Timestamp::MAX };
-    Consent { always: vec![standing], grants: Vec::new() }
+    let standing = StandingApproval { id: ApprovalId(9), tool, scope, expires_at: Timestamp::MAX };
+    Consent { standing: vec![standing], grants: Vec::new() }
 }
 
 /// PM-7, PM-14, I5: A standing approval covers what was approved; a grant covers one call with the
 /// same input; neither applies in the background.
 #[test]
-fn a_yes_of_the_human_lets_through_what_it_was_said_to() {
-    let always = always(&call("Bash", NOTE));
+fn approval_covers_what_was_approved() {
+    let always = always_consent(&call("Bash", NOTE));
     for mode in [Mode::DontAsk, Mode::Ask, Mode::AcceptEdits] {
         assert_eq!(rule("Bash", MAIN, mode, &always), "standing");
         assert_eq!(rule("Bash", Place::Fork, mode, &always), "standing");
-        assert_eq!(rule("Bash", ASIDE, mode, &always), "unlisted-tool");
+        assert_eq!(rule("Bash", BACKGROUND, mode, &always), "unlisted-tool");
     }
     assert_eq!(rule("Write", MAIN, Mode::Ask, &always), "ask");
 
-    let grant = Grant { id: ApprovalId(4), call: call("Bash", r#"{"a":1,"b":2}"#), until: Timestamp::MAX };
+    let grant =
+        Grant { id: ApprovalId(4), call: call("Bash", r#"{"a":1,"b":2}"#), expires_at: Timestamp::MAX };
     let granted = Consent { grants: vec![grant], ..always };
     let check = |name: &str, input: &str, expected: &str| {
         let authority = Authority { mode: Mode::Ask, ..Authority::MAIN };
@@ -289,8 +290,8 @@ fn a_yes_of_the_human_lets_through_what_it_was_said_to() {
 
 /// PM-5, PM-6: A refusal contains the reason and the alternative.
 #[test]
-fn a_refusal_says_what_to_do_instead() {
-    let aside = |tools: ToolRule| Authority { place: ASIDE, tools, mode: Mode::Ask, ..Authority::MAIN };
+fn refusal_names_the_alternative() {
+    let aside = |tools: ToolRule| Authority { place: BACKGROUND, tools, mode: Mode::Ask, ..Authority::MAIN };
     let check = |call: &ToolCall, authority: &Authority, words: &str, outcome: Outcome| {
         let result = refusal(call, authority);
         assert!(result.text.contains(words), "{}", result.text);
@@ -304,8 +305,13 @@ fn a_refusal_says_what_to_do_instead() {
         Outcome::Denied,
     );
     let tools = "the tools are: inbox_add, discord_embed";
-    check(&call("rm_rf", "{}"), &aside(ToolRule::Usual), tools, Outcome::Failed);
-    check(&call("Bash", "{}"), &aside(ToolRule::Usual), "not available in background forks", Outcome::Denied);
+    check(&call("rm_rf", "{}"), &aside(ToolRule::SameAsMain), tools, Outcome::Failed);
+    check(
+        &call("Bash", "{}"),
+        &aside(ToolRule::SameAsMain),
+        "not available in background forks",
+        Outcome::Denied,
+    );
     let unasked = Authority { mode: Mode::DontAsk, ..Authority::MAIN };
     check(&call("Bash", "{}"), &unasked, "requires permission", Outcome::Denied);
     check(&call("Bash", "{}"), &unasked, "`/permissions default`", Outcome::Denied);

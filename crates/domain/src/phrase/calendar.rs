@@ -77,7 +77,7 @@ pub(super) fn date_name(date: Date) -> String {
 }
 
 /// `24 dec 2026`.
-pub(super) fn dated(date: Date) -> String {
+pub(super) fn full_date_name(date: Date) -> String {
     format!("{} {}", date_name(date), date.year())
 }
 
@@ -99,7 +99,7 @@ pub(super) fn short_month(month: i8) -> &'static str {
 }
 
 /// `09:30`, with seconds if there are any.
-pub(super) fn clock(time: Time) -> String {
+pub(super) fn format_time(time: Time) -> String {
     match time.second() {
         0 => format!("{:02}:{:02}", time.hour(), time.minute()),
         second => format!("{:02}:{:02}:{second:02}", time.hour(), time.minute()),
@@ -107,13 +107,13 @@ pub(super) fn clock(time: Time) -> String {
 }
 
 /// The next such weekday after `today`.
-pub(super) fn coming(today: Date, day: Weekday) -> Option<Date> {
+pub(super) fn following_weekday(today: Date, day: Weekday) -> Option<Date> {
     today.nth_weekday(1, day).ok()
 }
 
 /// The instant at which a clock in `zone` shows `wall`: the first of two in a fold, the first
 /// instant after the change in a gap.
-pub(super) fn on_the_clock(zone: &TimeZone, wall: DateTime) -> Option<Zoned> {
+pub(super) fn resolve_wall_time(zone: &TimeZone, wall: DateTime) -> Option<Zoned> {
     let ambiguous = zone.to_ambiguous_zoned(wall);
     if !matches!(ambiguous.offset(), AmbiguousOffset::Gap { .. }) {
         return ambiguous.compatible().ok();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::Cue;
-use super::group::groups;
+use super::group::time_phrases;
 use super::words::Words;
 
 /// The spelling of [`Cue::NextTalk`] in files.
@@ -33,7 +33,7 @@ impl fmt::Display for Cue {
 }
 
 /// The maximum number of words in the name of an event.
-const NAME: usize = 6;
+const MAX_NAME_WORDS: usize = 6;
 
 /// The cue of a sentence, and the range of words that express it.
 pub(super) fn read(text: &str, words: &Words) -> Option<(Cue, Range<usize>)> {
@@ -44,26 +44,28 @@ pub(super) fn read(text: &str, words: &Words) -> Option<(Cue, Range<usize>)> {
 fn next_talk(words: &Words) -> Option<(Cue, Range<usize>)> {
     let talk = |at: &usize| {
         words
-            .after(*at, &["next", "time", "we"])
-            .is_some_and(|end| words.any(end, &["talk", "speak", "chat"]))
+            .after_sequence(*at, &["next", "time", "we"])
+            .is_some_and(|end| words.is_any(end, &["talk", "speak", "chat"]))
     };
     let at = (0..words.len()).find(talk)?;
-    let opens = at == 0 || words.after(0, &["remind", "me"]) == Some(at);
-    (opens || words.closes(at + 4)).then_some((Cue::NextTalk, at..at + 4))
+    let opens = at == 0 || words.after_sequence(0, &["remind", "me"]) == Some(at);
+    (opens || words.ends_clause(at + 4)).then_some((Cue::NextTalk, at..at + 4))
 }
 
 /// `after X: Y`, `when X ends: Y`, `once X is over, Y`.
 fn after(text: &str, words: &Words) -> Option<(Cue, Range<usize>)> {
-    let mark = (2..words.len()).find(|at| words.any(*at, &[":", ","]))?;
+    let mark = (2..words.len()).find(|at| words.is_any(*at, &[":", ","]))?;
     let end = match words.at(0) {
         "after" => mark,
-        "when" | "once" if words.any(mark - 1, &["ends", "finishes"]) => mark - 1,
-        "when" | "once" if words.at(mark - 2) == "is" && words.any(mark - 1, &["over", "done"]) => mark - 2,
+        "when" | "once" if words.is_any(mark - 1, &["ends", "finishes"]) => mark - 1,
+        "when" | "once" if words.at(mark - 2) == "is" && words.is_any(mark - 1, &["over", "done"]) => {
+            mark - 2
+        }
         _ => return None,
     };
-    let name = text[words.place(&(1..end))].trim();
-    let is_time =
-        !groups(&Words::of(name)).is_empty() || name.starts_with(|letter: char| letter.is_ascii_digit());
-    let something = mark + 1 < words.len() && !name.is_empty() && end <= NAME + 1;
+    let name = text[words.byte_range(&(1..end))].trim();
+    let is_time = !time_phrases(&Words::of(name)).is_empty()
+        || name.starts_with(|letter: char| letter.is_ascii_digit());
+    let something = mark + 1 < words.len() && !name.is_empty() && end <= MAX_NAME_WORDS + 1;
     (something && !is_time).then(|| (Cue::After(name.to_owned()), 0..mark + 1))
 }

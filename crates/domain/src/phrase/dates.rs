@@ -3,77 +3,80 @@
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
 
-use super::calendar::{coming, month_name, ordinal};
-use super::date::{Dated, Of};
+use super::calendar::{following_weekday, month_name, ordinal};
+use super::date::{DateSpec, MonthRef};
 use super::day::{Day, Period};
 use super::length::Length;
-use super::note::Note;
+use super::note::ParseNote;
 
 /// A date that is at most this many days in the past is treated as a mistake, not as that of next
 /// year.
-const JUST_GONE: i32 = 31;
+const RECENTLY_PAST_DAYS: i32 = 31;
 
 /// The dates that a day can mean.
 pub(super) struct Dates {
     /// In order; the first that is not in the past counts.
-    pub list: Vec<Date>,
+    pub candidates: Vec<Date>,
     /// The date of the other common interpretation.
-    pub other: Option<Date>,
+    pub alternative: Option<Date>,
 }
 
 impl Dates {
     fn one(date: Option<Date>) -> Option<Self> {
-        Some(Self { list: vec![date?], other: None })
+        Some(Self { candidates: vec![date?], alternative: None })
     }
 
-    fn from(list: impl Iterator<Item = Date>, today: Date) -> Option<Self> {
-        Some(Self { list: list.filter(|date| *date >= today).collect(), other: None })
+    fn not_before(list: impl Iterator<Item = Date>, today: Date) -> Option<Self> {
+        Some(Self { candidates: list.filter(|date| *date >= today).collect(), alternative: None })
     }
 }
 
 /// The dates that `day` can mean if said `today`.
-pub(super) fn dates(day: Day, today: Date) -> Result<Dates, Note> {
-    if let Day::Dated(dated) = day {
-        return of_the_calendar(dated, today);
+pub(super) fn dates(day: Day, today: Date) -> Result<Dates, ParseNote> {
+    if let Day::Date(dated) = day {
+        return calendar_dates(dated, today);
     }
     let found = match day {
         Day::Ahead(length) => Dates::one(ahead(today, length)),
-        Day::Weekday(day) => Dates::one(coming(today, day)),
+        Day::Weekday(day) => Dates::one(following_weekday(today, day)),
         Day::NextWeekday(day) => next_weekday(today, day),
         Day::WeekdayIn(day, weeks) => Dates::one(in_week(today, day, weeks)),
-        Day::Start(period) => Dates::one(end(today, period, 0).and_then(|last| last.tomorrow().ok())),
+        Day::Start(period) => Dates::one(period_end(today, period, 0).and_then(|last| last.tomorrow().ok())),
         Day::End(period, ahead) => {
-            Dates::from((ahead..ahead + 2).filter_map(|nth| last_day(today, period, nth)), today)
+            Dates::not_before((ahead..ahead + 2).filter_map(|nth| last_day(today, period, nth)), today)
         }
         Day::Weekend => Dates::one(weekend(today)),
         Day::NextWeekend => next_weekend(today),
-        Day::OfMonth(day) => Dates::from((0..14).filter_map(|nth| of_month(today, nth, day)), today),
-        Day::Exactly(_) | Day::Over(_) | Day::Dated(_) => Some(Dates { list: Vec::new(), other: None }),
+        Day::OfMonth(day) => Dates::not_before((0..14).filter_map(|nth| of_month(today, nth, day)), today),
+        Day::Exactly(_) | Day::Past(_) | Day::Date(_) => {
+            Some(Dates { candidates: Vec::new(), alternative: None })
+        }
     };
     found.ok_or_else(too_far)
 }
 
 /// An error note if `day` is in the past: either the weekday written with it fits the last such
 /// day, which is nearer, but not the next; or it is a yearly date that passed recently.
-pub(super) fn gone(weekday: Option<Weekday>, day: Day, today: Date) -> Option<Note> {
-    let Some(weekday) = weekday else { return just_gone(day, today) };
+pub(super) fn past_date_note(weekday: Option<Weekday>, day: Day, today: Date) -> Option<ParseNote> {
+    let Some(weekday) = weekday else { return recently_past_note(day, today) };
     let last = last_such(day, today).filter(|last| last.weekday() == weekday)?;
-    let next = dates(day, today).ok()?.list.into_iter().next()?;
+    let next = dates(day, today).ok()?.candidates.into_iter().next()?;
     let nearer = today.duration_since(last) < next.duration_since(today);
-    (nearer && next.weekday() != weekday).then_some(Note::Gone(last, coming(today, weekday)?))
+    (nearer && next.weekday() != weekday)
+        .then_some(ParseNote::PastWeekdayDate(last, following_weekday(today, weekday)?))
 }
 
-fn just_gone(day: Day, today: Date) -> Option<Note> {
-    let Day::Dated(Dated::Yearly { .. }) = day else { return None };
-    let next = dates(day, today).ok()?.list.into_iter().next().filter(|next| *next > today)?;
-    let last = last_such(day, today).filter(|last| (today - *last).get_days() <= JUST_GONE)?;
-    Some(Note::Over(last, next))
+fn recently_past_note(day: Day, today: Date) -> Option<ParseNote> {
+    let Day::Date(DateSpec::Yearly { .. }) = day else { return None };
+    let next = dates(day, today).ok()?.candidates.into_iter().next().filter(|next| *next > today)?;
+    let last = last_such(day, today).filter(|last| (today - *last).get_days() <= RECENTLY_PAST_DAYS)?;
+    Some(ParseNote::RecentlyPast(last, next))
 }
 
 /// The last such day before `today`, for days that recur.
 fn last_such(day: Day, today: Date) -> Option<Date> {
     let over = |date: &Date| *date < today;
-    if let Day::Dated(Dated::Yearly { month, day }) = day {
+    if let Day::Date(DateSpec::Yearly { month, day }) = day {
         let years = [today.year(), today.year().saturating_sub(1)];
         return years.into_iter().filter_map(|year| Date::new(year, month, day).ok()).find(over);
     }
@@ -82,46 +85,52 @@ fn last_such(day: Day, today: Date) -> Option<Date> {
 }
 
 /// The error for a time beyond the supported range.
-pub(super) fn too_far() -> Note {
-    Note::Wrong("that is further away than i can plan; say something within the next 100 years".to_owned())
+pub(super) fn too_far() -> ParseNote {
+    ParseNote::Invalid(
+        "that is further away than i can plan; say something within the next 100 years".to_owned(),
+    )
 }
 
-fn of_the_calendar(dated: Dated, today: Date) -> Result<Dates, Note> {
+fn calendar_dates(dated: DateSpec, today: Date) -> Result<Dates, ParseNote> {
     let year = today.year();
     let found = match dated {
-        Dated::Yearly { month, day } => Dates::from(yearly(year, month, day), today),
-        Dated::Once { year, month, day } => match Date::new(year, month, day) {
+        DateSpec::Yearly { month, day } => Dates::not_before(yearly(year, month, day), today),
+        DateSpec::Once { year, month, day } => match Date::new(year, month, day) {
             Ok(date) => Dates::one(Some(date)),
-            Err(_) => return Err(Note::Wrong(format!("there is no {day} {} in {year}", month_name(month)))),
+            Err(_) => {
+                return Err(ParseNote::Invalid(format!("there is no {day} {} in {year}", month_name(month))));
+            }
         },
-        Dated::Either(first, second) => {
+        DateSpec::Ambiguous(first, second) => {
             let next = |month, day| yearly(year, month, day).find(|date| *date >= today);
-            either(next(first, second), next(second, first))
+            earlier_of(next(first, second), next(second, first))
         }
-        Dated::EitherOnce(first, second, year) => {
+        DateSpec::AmbiguousInYear(first, second, year) => {
             let ahead = |date: Option<Date>| date.filter(|date| *date >= today);
             let both = [Date::new(year, first, second).ok(), Date::new(year, second, first).ok()];
-            either(ahead(both[0]), ahead(both[1])).or_else(|| Dates::one(both[0]))
+            earlier_of(ahead(both[0]), ahead(both[1])).or_else(|| Dates::one(both[0]))
         }
-        Dated::EndOf(month) => {
+        DateSpec::EndOf(month) => {
             let ends = |year| Some(Date::new(year, month, 1).ok()?.last_of_month());
-            Dates::from((year..=year + 1).filter_map(ends), today)
+            Dates::not_before((year..=year + 1).filter_map(ends), today)
         }
-        Dated::StartOf(month) => {
+        DateSpec::StartOf(month) => {
             let starts = |year| Date::new(year, month, 1).ok();
-            Dates::from((year..=year + 1).filter_map(starts), today)
+            Dates::not_before((year..=year + 1).filter_map(starts), today)
         }
-        Dated::NextMonth(day) => match of_month(today, 1, day) {
+        DateSpec::NextMonth(day) => match of_month(today, 1, day) {
             Some(date) => Dates::one(Some(date)),
             None => {
-                return Err(Note::Wrong(format!(
+                return Err(ParseNote::Invalid(format!(
                     "next month has no {}; say `end of next month`",
                     ordinal(day)
                 )));
             }
         },
-        Dated::Nth(nth, day, of) => return nth_weekday(today, nth, day, of),
-        Dated::Further(day, days) => Dates::one(coming(today, day).and_then(|day| ahead_days(day, days))),
+        DateSpec::Nth(nth, day, of) => return nth_weekday(today, nth, day, of),
+        DateSpec::DaysAfterWeekday(day, days) => {
+            Dates::one(following_weekday(today, day).and_then(|day| ahead_days(day, days)))
+        }
     };
     found.ok_or_else(too_far)
 }
@@ -132,13 +141,13 @@ fn yearly(year: i16, month: i8, day: i8) -> impl Iterator<Item = Date> {
 }
 
 /// The earlier of two interpretations, with the later one as the alternative.
-fn either(one: Option<Date>, two: Option<Date>) -> Option<Dates> {
+fn earlier_of(one: Option<Date>, two: Option<Date>) -> Option<Dates> {
     let (first, other) = match (one, two) {
         (Some(one), Some(two)) => (one.min(two), Some(one.max(two)).filter(|_| one != two)),
         (Some(only), None) | (None, Some(only)) => (only, None),
         (None, None) => return None,
     };
-    Some(Dates { list: vec![first], other })
+    Some(Dates { candidates: vec![first], alternative: other })
 }
 
 fn ahead(today: Date, length: Length) -> Option<Date> {
@@ -163,9 +172,9 @@ fn next_weekday(today: Date, day: Weekday) -> Option<Dates> {
     let next = in_week(today, day, 1)?;
     let near = ahead_days(today, 2)? > next;
     let date = if near { ahead_days(next, 7)? } else { next };
-    let coming = coming(today, day)?;
+    let coming = following_weekday(today, day)?;
     let other = if coming == date { ahead_days(date, 7) } else { Some(coming) };
-    Some(Dates { list: vec![date], other })
+    Some(Dates { candidates: vec![date], alternative: other })
 }
 
 /// The next Saturday; on a Saturday, tomorrow.
@@ -177,26 +186,26 @@ fn weekend(today: Date) -> Option<Date> {
         | Weekday::Wednesday
         | Weekday::Thursday
         | Weekday::Friday
-        | Weekday::Sunday => coming(today, Weekday::Saturday),
+        | Weekday::Sunday => following_weekday(today, Weekday::Saturday),
     }
 }
 
 fn next_weekend(today: Date) -> Option<Dates> {
     let date = in_week(today, Weekday::Saturday, 1)?;
-    let this = coming(today, Weekday::Saturday)?;
+    let this = following_weekday(today, Weekday::Saturday)?;
     let other = if this == date { ahead_days(date, 7) } else { Some(this) };
-    Some(Dates { list: vec![date], other })
+    Some(Dates { candidates: vec![date], alternative: other })
 }
 
 /// The last day of a period; a week ends with its last working day.
 fn last_day(today: Date, period: Period, nth: i64) -> Option<Date> {
     match period {
         Period::Week => in_week(today, Weekday::Friday, nth),
-        Period::Month | Period::Year => end(today, period, nth),
+        Period::Month | Period::Year => period_end(today, period, nth),
     }
 }
 
-fn end(today: Date, period: Period, nth: i64) -> Option<Date> {
+fn period_end(today: Date, period: Period, nth: i64) -> Option<Date> {
     match period {
         Period::Week => in_week(today, Weekday::Sunday, nth),
         Period::Month => Some(today.first_of_month().checked_add(nth.months()).ok()?.last_of_month()),
@@ -211,18 +220,18 @@ fn of_month(today: Date, nth: i64, day: i8) -> Option<Date> {
 }
 
 /// `first monday of next month`.
-fn nth_weekday(today: Date, nth: i8, day: Weekday, of: Of) -> Result<Dates, Note> {
+fn nth_weekday(today: Date, nth: i8, day: Weekday, of: MonthRef) -> Result<Dates, ParseNote> {
     let start = |months: i64| today.first_of_month().checked_add(months.months()).ok();
     let months: Vec<Date> = match of {
-        Of::ThisMonth => start(0).into_iter().collect(),
-        Of::NextMonth => start(1).into_iter().collect(),
-        Of::Month(month) => (0..=12).filter_map(start).filter(|date| date.month() == month).collect(),
+        MonthRef::ThisMonth => start(0).into_iter().collect(),
+        MonthRef::NextMonth => start(1).into_iter().collect(),
+        MonthRef::Month(month) => (0..=12).filter_map(start).filter(|date| date.month() == month).collect(),
     };
     let list: Vec<Date> =
         months.into_iter().filter_map(|month| month.nth_weekday_of_month(nth, day).ok()).collect();
     if list.is_empty() {
-        Err(Note::Wrong("that month has no such day; say the date, like `24 dec`".to_owned()))
+        Err(ParseNote::Invalid("that month has no such day; say the date, like `24 dec`".to_owned()))
     } else {
-        Dates::from(list.into_iter(), today).ok_or_else(too_far)
+        Dates::not_before(list.into_iter(), today).ok_or_else(too_far)
     }
 }

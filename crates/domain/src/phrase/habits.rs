@@ -3,7 +3,7 @@
 use jiff::Zoned;
 use jiff::civil::{Time, time};
 
-use super::calendar::on_the_clock;
+use super::calendar::resolve_wall_time;
 
 /// The user's waking hours and named times of day.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Slots {
 
 /// A suggested time, offered when the text has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quick {
+pub struct QuickTime {
     /// Its label: `1h`, `tonight`, `tomorrow`.
     pub name: &'static str,
     pub at: Zoned,
@@ -64,7 +64,7 @@ impl Slots {
 impl Habits {
     /// Returns whether `clock` is in waking hours: from `wakes` (inclusive) to `sleeps`
     /// (exclusive).
-    pub fn awake(&self, clock: Time) -> bool {
+    pub fn is_awake(&self, clock: Time) -> bool {
         if self.wakes <= self.sleeps {
             (self.wakes..self.sleeps).contains(&clock)
         } else {
@@ -73,15 +73,16 @@ impl Habits {
     }
 
     /// The times to offer for an item without one; the caller adds `no time` as the last choice.
-    pub fn quick(&self, now: &Zoned) -> Vec<Quick> {
+    pub fn quick_times(&self, now: &Zoned) -> Vec<QuickTime> {
         let hour = now.checked_add(jiff::SignedDuration::from_hours(1)).ok();
-        let tonight = on_the_clock(now.time_zone(), now.date().to_datetime(self.slots.tonight));
+        let tonight = resolve_wall_time(now.time_zone(), now.date().to_datetime(self.slots.tonight));
         let tomorrow = now.date().tomorrow().ok();
         let tomorrow =
-            tomorrow.and_then(|day| on_the_clock(now.time_zone(), day.to_datetime(self.slots.morning)));
+            tomorrow.and_then(|day| resolve_wall_time(now.time_zone(), day.to_datetime(self.slots.morning)));
         let named = [("1h", hour), ("tonight", tonight), ("tomorrow", tomorrow)];
-        let ahead =
-            |(name, at): (&'static str, Option<Zoned>)| at.filter(|at| at > now).map(|at| Quick { name, at });
+        let ahead = |(name, at): (&'static str, Option<Zoned>)| {
+            at.filter(|at| at > now).map(|at| QuickTime { name, at })
+        };
         named.into_iter().filter_map(ahead).collect()
     }
 }

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Span, Zoned};
 
 use super::number::{decimal, digits, leading, thousandths, whole};
-use super::words::{Found, Words};
+use super::words::{Match, Words};
 
 /// A duration. Days and months are calendar units, seconds are elapsed time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl Length {
         self.seconds == 0
     }
 
-    pub fn is_nothing(self) -> bool {
+    pub fn is_zero(self) -> bool {
         self == Self::default()
     }
 
@@ -30,7 +30,7 @@ impl Length {
     }
 
     /// Converts to elapsed time, with 24 hours per day; `None` if it contains months.
-    pub fn real(self) -> Option<SignedDuration> {
+    pub fn duration(self) -> Option<SignedDuration> {
         let days = self.days.checked_mul(86_400)?;
         (self.months == 0).then_some(())?;
         Some(SignedDuration::from_secs(days.checked_add(self.seconds)?))
@@ -82,42 +82,42 @@ impl Length {
 }
 
 /// Parses a duration with all its parts.
-pub(super) fn length(words: &Words, at: usize) -> Found<Length> {
+pub(super) fn length(words: &Words, at: usize) -> Match<Length> {
     let (mut sum, mut end) = part(words, at)?;
-    if let Some(next) = words.after(end, &["and", "a", "half"]) {
+    if let Some(next) = words.after_sequence(end, &["and", "a", "half"]) {
         let unit = words.at(end - 1);
         return Some((sum.plus(Length::of(500, unit)?)?, next));
     }
-    while let Some((more, next)) = part(words, words.past(words.past(end, &[","]), &["and"])) {
+    while let Some((more, next)) = part(words, words.skip(words.skip(end, &[","]), &["and"])) {
         (sum, end) = (sum.plus(more)?, next);
     }
     // `2 h 30`, unless a unit follows.
-    let minutes = digits(words.at(end)).filter(|minutes| *minutes < 60 && words.closes(end + 1));
-    match minutes.filter(|_| words.any(end - 1, &["h", "hr", "hour", "hours"])) {
+    let minutes = digits(words.at(end)).filter(|minutes| *minutes < 60 && words.ends_clause(end + 1));
+    match minutes.filter(|_| words.is_any(end - 1, &["h", "hr", "hour", "hours"])) {
         Some(minutes) => Some((sum.plus(Length { seconds: minutes * 60, ..Length::default() })?, end + 1)),
         None => Some((sum, end)),
     }
 }
 
 /// Like [`length`], with minutes as the default unit.
-pub(super) fn length_or_minutes(words: &Words, at: usize) -> Found<Length> {
+pub(super) fn length_or_minutes(words: &Words, at: usize) -> Match<Length> {
     length(words, at).or_else(|| {
         let (minutes, next) = whole(words, at)?;
-        words.closes(next).then_some(())?;
+        words.ends_clause(next).then_some(())?;
         Some((Length::of(minutes.checked_mul(1000)?, "min")?, next))
     })
 }
 
-fn part(words: &Words, at: usize) -> Found<Length> {
+fn part(words: &Words, at: usize) -> Match<Length> {
     fraction(words, at).or_else(|| spelled(words, at)).or_else(|| compact(words, at))
 }
 
 /// `half an hour`, `a quarter of an hour`, `three quarters of an hour`.
-fn fraction(words: &Words, at: usize) -> Found<Length> {
-    let (share, next) = match words.after(at, &["three", "quarters"]) {
+fn fraction(words: &Words, at: usize) -> Match<Length> {
+    let (share, next) = match words.after_sequence(at, &["three", "quarters"]) {
         Some(next) => (750, next),
         None => {
-            let start = words.past(at, &["a"]);
+            let start = words.skip(at, &["a"]);
             match words.at(start) {
                 "half" => (500, start + 1),
                 "quarter" => (250, start + 1),
@@ -125,17 +125,17 @@ fn fraction(words: &Words, at: usize) -> Found<Length> {
             }
         }
     };
-    let unit = words.past(words.past(next, &["of"]), &["a", "an"]);
+    let unit = words.skip(words.skip(next, &["of"]), &["a", "an"]);
     Some((Length::of(share, words.at(unit))?, unit + 1))
 }
 
-fn spelled(words: &Words, at: usize) -> Found<Length> {
+fn spelled(words: &Words, at: usize) -> Match<Length> {
     let (number, next) = thousandths(words, at)?;
     Some((Length::of(number, words.at(next))?, next + 1))
 }
 
 /// `20min`, `1.5h`, `1h30m`, `1h30`.
-fn compact(words: &Words, at: usize) -> Found<Length> {
+fn compact(words: &Words, at: usize) -> Match<Length> {
     let text = words.at(at);
     let many = text.bytes().take_while(|byte| byte.is_ascii_digit() || b".,".contains(byte)).count();
     let (number, rest) = text.split_at(many);
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_length_is_read_however_it_is_written() {
+    fn durations_are_parsed_in_all_notations() {
         let check = |text: &str, (months, days, seconds): (i64, i64, i64)| {
             let read = length(&Words::of(text), 0).map(|(length, _)| length).unwrap_or_default();
             assert_eq!(read, Length { months, days, seconds }, "{text}");

@@ -4,24 +4,24 @@ use std::fmt;
 
 use jiff::civil::{Date, Time, Weekday};
 
-use super::calendar::{clock, date_name, dated, day_name, ordinal, short_day};
+use super::calendar::{date_name, day_name, format_time, full_date_name, ordinal, short_day};
 
 /// A remark or error about a time phrase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
+pub enum ParseNote {
     /// A bare hour was interpreted as one of two.
     Hour {
         /// The time as written, on the 12-hour clock.
-        said: Time,
+        written: Time,
         /// The time it was interpreted as.
-        read: Time,
+        interpreted: Time,
     },
     /// The time is in quiet hours.
     Quiet(Time),
     /// The time does not exist on that day because the clocks change.
     Gap {
         /// The time as written.
-        said: Time,
+        written: Time,
         /// The first minute after the change.
         rings: Time,
     },
@@ -37,18 +37,18 @@ pub enum Note {
     Past(String),
     /// The date with that weekday has passed; holds it and the next date with the same weekday. Not
     /// interpreted.
-    Gone(Date, Date),
+    PastWeekdayDate(Date, Date),
     /// The yearly date passed a few weeks ago; holds it and its next occurrence. Not interpreted.
-    Over(Date, Date),
+    RecentlyPast(Date, Date),
     /// The phrase is invalid; a sentence with the reason and a valid example.
-    Wrong(String),
+    Invalid(String),
 }
 
-impl Note {
+impl ParseNote {
     /// Returns whether it explains why the text has no timing.
-    pub fn is_trouble(&self) -> bool {
+    pub fn is_error(&self) -> bool {
         match self {
-            Self::Past(_) | Self::Gone(..) | Self::Over(..) | Self::Wrong(_) => true,
+            Self::Past(_) | Self::PastWeekdayDate(..) | Self::RecentlyPast(..) | Self::Invalid(_) => true,
             Self::Hour { .. }
             | Self::Quiet(_)
             | Self::Gap { .. }
@@ -61,43 +61,52 @@ impl Note {
 
     /// Returns whether the time is in the past.
     pub fn is_past(&self) -> bool {
-        matches!(self, Self::Past(_) | Self::Gone(..) | Self::Over(..))
+        matches!(self, Self::Past(_) | Self::PastWeekdayDate(..) | Self::RecentlyPast(..))
     }
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for ParseNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Hour { said, read } => hour(f, *said, *read),
-            Self::Quiet(at) => write!(f, "{} is in your quiet hours", clock(*at)),
-            Self::Gap { said, rings } => {
-                write!(f, "the clocks change and there is no {} that day, so {}", clock(*said), clock(*rings))
+            Self::Hour { written: said, interpreted: read } => write_hour(f, *said, *read),
+            Self::Quiet(at) => write!(f, "{} is in your quiet hours", format_time(*at)),
+            Self::Gap { written: said, rings } => {
+                write!(
+                    f,
+                    "the clocks change and there is no {} that day, so {}",
+                    format_time(*said),
+                    format_time(*rings)
+                )
             }
             Self::OtherWeekday(date, said) => {
                 let (date, weekday) = (date_name(*date), day_name(date.weekday()));
                 write!(f, "{date} is a {weekday}, not a {}; i took the date", day_name(*said))
             }
             Self::Waking(from, to) => {
-                write!(f, "only from {} to {}, while you are awake", clock(*from), clock(*to))
+                write!(f, "only from {} to {}, while you are awake", format_time(*from), format_time(*to))
             }
             Self::ShortMonths(day) => write!(f, "months without a {} are left out", ordinal(*day)),
             Self::LeaveNow => f.write_str("the time to leave is over; i ring at the time itself"),
             Self::Past(said) => write!(f, "{said} is over; say a time to come, like `tomorrow at 9`"),
-            Self::Gone(over, next) => {
+            Self::PastWeekdayDate(over, next) => {
                 let day = |date: &Date| format!("{} {}", short_day(date.weekday()), date_name(*date));
                 write!(f, "that's already past ({}); say `{}` if you mean the next one", day(over), day(next))
             }
-            Self::Over(over, next) => {
+            Self::RecentlyPast(over, next) => {
                 let over = date_name(*over);
-                write!(f, "{over} is over; say `{}` for the next one, or a day to come", dated(*next))
+                write!(
+                    f,
+                    "{over} is over; say `{}` for the next one, or a day to come",
+                    full_date_name(*next)
+                )
             }
-            Self::Wrong(sentence) => f.write_str(sentence),
+            Self::Invalid(sentence) => f.write_str(sentence),
         }
     }
 }
 
 /// `3 = 15:00; say "3am" for the night`.
-fn hour(f: &mut fmt::Formatter<'_>, said: Time, read: Time) -> fmt::Result {
+fn write_hour(f: &mut fmt::Formatter<'_>, said: Time, read: Time) -> fmt::Result {
     let minutes = match said.minute() {
         0 => String::new(),
         minute => format!(":{minute:02}"),
@@ -111,5 +120,5 @@ fn hour(f: &mut fmt::Formatter<'_>, said: Time, read: Time) -> fmt::Result {
         (_, _) => ("am", "the morning"),
     };
     let said = format!("{}{minutes}", said.hour());
-    write!(f, "{said} = {}; say \"{said}{half}\" for {part}", clock(read))
+    write!(f, "{said} = {}; say \"{said}{half}\" for {part}", format_time(read))
 }

@@ -1,6 +1,6 @@
 //! Numbers: digits, number words, and ordinals.
 
-use super::words::{Found, Words};
+use super::words::{Match, Words};
 
 const SMALL: [&str; 20] = [
     "zero",
@@ -31,12 +31,12 @@ const ORDINALS: [&str; 12] = [
 ];
 
 /// Larger numbers are clamped to this.
-const MOST: i64 = 1_000_000_000;
+const MAX_NUMBER: i64 = 1_000_000_000;
 
 /// Parses digits without a sign.
 pub(super) fn digits(text: &str) -> Option<i64> {
     let all = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    all.then(|| text.parse().unwrap_or(MOST).min(MOST))
+    all.then(|| text.parse().unwrap_or(MAX_NUMBER).min(MAX_NUMBER))
 }
 
 /// The leading number of `text`, its length in digits, and the rest.
@@ -46,7 +46,7 @@ pub(super) fn leading(text: &str) -> Option<(i64, usize, &str)> {
 }
 
 /// A whole number in digits or words.
-pub(super) fn whole(words: &Words, at: usize) -> Found<i64> {
+pub(super) fn whole(words: &Words, at: usize) -> Match<i64> {
     let text = words.at(at);
     if let Some(number) = digits(text).or_else(|| position(&SMALL, text)) {
         return Some((number, at + 1));
@@ -72,18 +72,18 @@ pub(super) fn ordinal(text: &str) -> Option<i64> {
 }
 
 /// A number, multiplied by 1000: `20`, `1.5`, `1,5`, `a`, `a couple of`, `two and a half`.
-pub(super) fn thousandths(words: &Words, at: usize) -> Found<i64> {
-    if let Some(next) = words.after(at, &["a", "couple"]) {
-        return Some((2000, words.past(next, &["of"])));
+pub(super) fn thousandths(words: &Words, at: usize) -> Match<i64> {
+    if let Some(next) = words.after_sequence(at, &["a", "couple"]) {
+        return Some((2000, words.skip(next, &["of"])));
     }
-    if words.any(at, &["a", "an"]) {
+    if words.is_any(at, &["a", "an"]) {
         return Some((1000, at + 1));
     }
     if let Some(number) = decimal(words.at(at)) {
         return Some((number, at + 1));
     }
     let (number, next) = whole(words, at)?;
-    match words.after(next, &["and", "a", "half"]) {
+    match words.after_sequence(next, &["and", "a", "half"]) {
         Some(end) => Some((number * 1000 + 500, end)),
         None => Some((number * 1000, next)),
     }
@@ -96,7 +96,7 @@ pub(super) fn decimal(text: &str) -> Option<i64> {
         return None;
     }
     let scale = [100, 10, 1][after.len() - 1];
-    Some(digits(before)?.min(MOST / 1000) * 1000 + digits(after)? * scale)
+    Some(digits(before)?.min(MAX_NUMBER / 1000) * 1000 + digits(after)? * scale)
 }
 
 fn position(list: &[&str], text: &str) -> Option<i64> {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_in_digits_and_in_words() {
+    fn numbers_are_parsed_in_digits_and_in_words() {
         let check = |text: &str, number: Option<i64>| {
             assert_eq!(thousandths(&Words::of(text), 0).map(|(number, _)| number), number, "{text}");
         };
@@ -121,7 +121,7 @@ mod tests {
         check("1,25", Some(1_250));
         check("a couple of", Some(2_000));
         check("an", Some(1_000));
-        check("99999999999999999999999", Some(MOST * 1000));
+        check("99999999999999999999999", Some(MAX_NUMBER * 1000));
         check("-4", None);
         check("five-ish", None);
         assert_eq!(ordinal("22nd"), Some(22));

@@ -2,11 +2,11 @@
 
 use expect_test::Expect;
 
+mod description;
 mod meaning;
+mod notations;
 mod properties;
-mod reading;
 mod rules;
-mod telling;
 
 use super::*;
 
@@ -14,34 +14,34 @@ pub(crate) fn now() -> Zoned {
     "2026-11-15T14:33[Europe/Berlin]".parse().unwrap()
 }
 
-pub(crate) fn shown(when: &When) -> String {
+pub(crate) fn format_timing(when: &Timing) -> String {
     let day = |at: &Zoned| at.strftime("%a %-d %b %Y %H:%M").to_string();
     match when {
-        When::Once(at) if at.time_zone() != now().time_zone() => format!("{} {at}", day(at)),
-        When::Once(at) => day(at),
-        When::Lead { leave, at } => format!("{} + {}", leave.strftime("%H:%M"), day(at)),
-        When::Repeats(Repeat { beat, from, until, zone, home }) => {
+        Timing::Once(at) if at.time_zone() != now().time_zone() => format!("{} {at}", day(at)),
+        Timing::Once(at) => day(at),
+        Timing::Lead { leave, at } => format!("{} + {}", leave.strftime("%H:%M"), day(at)),
+        Timing::Recurring(RecurrenceSpec { rule: beat, from, until, zone, location: home }) => {
             let mut told = match beat {
-                Beat::Cron(fields) => fields.clone(),
-                Beat::Days { every, from } => {
+                RuleSpec::Cron(fields) => fields.clone(),
+                RuleSpec::Days { every, from } => {
                     format!("every {every} d from {}", from.strftime("%a %-d %b %H:%M"))
                 }
-                Beat::Monthly { day, at } => format!("monthly {day:?} {}", at.strftime("%H:%M")),
+                RuleSpec::Monthly { day, at } => format!("monthly {day:?} {}", at.strftime("%H:%M")),
             };
             told += &from.map(|date| format!(" from {date}")).unwrap_or_default();
             told += &until.map(|date| format!(" until {date}")).unwrap_or_default();
             told += &zone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
-            told + if *home == Home::Only { " at home" } else { "" }
+            told + if *home == LocationCondition::AtHome { " at home" } else { "" }
         }
-        When::Cue(cue) => format!("{cue:?}"),
+        Timing::Cue(cue) => format!("{cue:?}"),
     }
 }
 
 /// `text -> subject: timing (or alternative); notes`.
 fn row(text: &str, now: &Zoned) -> String {
-    let Reading { what, when, other, notes } = read(text, now, &Habits::default());
-    let when = when.as_ref().map_or("-".to_owned(), shown);
-    let other = other.as_ref().map(|other| format!(" (or {})", shown(other))).unwrap_or_default();
+    let ParsedPhrase { text: what, when, alternative: other, notes } = parse(text, now, &Habits::default());
+    let when = when.as_ref().map_or("-".to_owned(), format_timing);
+    let other = other.as_ref().map(|other| format!(" (or {})", format_timing(other))).unwrap_or_default();
     let notes: String = notes.iter().map(|note| format!("; {note}")).collect();
     format!("{text} -> {what}: {when}{other}{notes}\n")
 }

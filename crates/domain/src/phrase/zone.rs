@@ -2,11 +2,11 @@
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
-use super::group::{Near, Piece};
-use super::words::{Found, Words};
+use super::group::{Piece, Preceding};
+use super::words::{Match, Words};
 
 /// Cities that are not the last part of a zone name, and abbreviations.
-const NAMED: [(&str, &str); 47] = [
+const ZONE_ALIASES: [(&str, &str); 47] = [
     ("utc", "UTC"),
     ("gmt", "UTC"),
     ("cet", "Europe/Berlin"),
@@ -57,30 +57,30 @@ const NAMED: [(&str, &str); 47] = [
 ];
 
 /// Abbreviations that do not need `time` after them.
-const LETTERS: [&str; 13] =
+const ZONE_ABBREVIATIONS: [&str; 13] =
     ["utc", "gmt", "cet", "cest", "bst", "est", "edt", "cst", "cdt", "pst", "pdt", "ist", "jst"];
 
 /// Parses a zone, which must follow another piece.
-pub(super) fn zone(words: &Words, at: usize, near: Near) -> Found<Piece> {
-    if near == Near::Words {
+pub(super) fn zone(words: &Words, at: usize, near: Preceding) -> Match<Piece> {
+    if near == Preceding::Words {
         return None;
     }
     let text = words.at(at);
-    if LETTERS.contains(&text) {
-        return Some((Piece::Zone(named(text)?), words.past(at + 1, &["time"])));
+    if ZONE_ABBREVIATIONS.contains(&text) {
+        return Some((Piece::Zone(zone_by_name(text)?), words.skip(at + 1, &["time"])));
     }
     if text.contains('/') {
         return Some((Piece::Zone(TimeZoneDatabase::bundled().get(text).ok()?), at + 1));
     }
     let many = (1..=3).find(|many| words.at(at + many) == "time")?;
     let name = (0..many).map(|nth| words.at(at + nth)).collect::<Vec<_>>().join(" ");
-    Some((Piece::Zone(named(&name)?), at + many + 1))
+    Some((Piece::Zone(zone_by_name(&name)?), at + many + 1))
 }
 
 /// Looks up a zone by alias, or by the last part of its IANA name.
-fn named(name: &str) -> Option<TimeZone> {
+fn zone_by_name(name: &str) -> Option<TimeZone> {
     let known = TimeZoneDatabase::bundled();
-    if let Some((_, zone)) = NAMED.iter().find(|(city, _)| *city == name) {
+    if let Some((_, zone)) = ZONE_ALIASES.iter().find(|(city, _)| *city == name) {
         return known.get(zone).ok();
     }
     let last = name.replace(' ', "_");

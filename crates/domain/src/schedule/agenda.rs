@@ -13,48 +13,49 @@ use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 
 use super::cron::just_before;
 use super::{
-    Candidate, FAR, GRACE, IfMissed, Planned, Reminder, Rest, Role, Standing, Upcoming, What, forward,
+    CandidateRole, JobSpec, MAX_LOOKAHEAD, MissedPolicy, PauseState, Placement, PlannedJob, RECENT_WINDOW,
+    Reminder, ScheduleCandidate, UpcomingFire, forward_schedule,
 };
-use crate::cost::Source;
+use crate::cost::CostSource;
 
 /// The maximum delay that still counts as on time.
-const ON_TIME: SignedDuration = SignedDuration::from_secs(60);
+const ON_TIME_TOLERANCE: SignedDuration = SignedDuration::from_secs(60);
 /// The maximum distance of a watermark in the future. Within it a clock that was set back must
 /// catch up, so nothing is due twice; beyond it the plan restarts at the current time.
-pub const SET_BACK: SignedDuration = SignedDuration::from_hours(25);
+pub const MAX_CLOCK_SETBACK: SignedDuration = SignedDuration::from_hours(25);
 /// The maximum number of upcoming plans scanned for the forward schedule.
-const NEAREST: usize = 100;
+const MAX_UPCOMING_SCANNED: usize = 100;
 /// The maximum number of recently fired plans scanned for the forward schedule.
-const RECENT: usize = 20;
+const MAX_RECENT_SCANNED: usize = 20;
 /// The maximum number of missed times of a plan that are counted exactly.
-pub const COUNTED: u32 = 1_000;
+pub const MAX_COUNTED_MISSES: u32 = 1_000;
 
 /// All planned jobs, indexed by next time.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
-    plans: RedBlackTreeMapSync<Source, Plan>,
-    next: RedBlackTreeSetSync<(Timestamp, Source)>,
+    plans: RedBlackTreeMapSync<CostSource, Plan>,
+    next: RedBlackTreeSetSync<(Timestamp, CostSource)>,
     /// The plans that fired within [`RECENT_WINDOW`].
-    fired: RedBlackTreeSetSync<(Timestamp, Source)>,
+    fired: RedBlackTreeSetSync<(Timestamp, CostSource)>,
     /// Plans that are late and wait for their turn.
-    late: RedBlackTreeSetSync<(Timestamp, Source)>,
+    late: RedBlackTreeSetSync<(Timestamp, CostSource)>,
     /// Plans that wait for a cue.
-    cued: RedBlackTreeSetSync<Source>,
+    cued: RedBlackTreeSetSync<CostSource>,
     /// The pause of all routines.
-    rest: Rest,
+    pause: PauseState,
 }
 
 /// A planned job and its watermark.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    pub planned: Arc<Planned>,
-    pub accounted: Accounted,
+    pub job: Arc<PlannedJob>,
+    pub watermark: Watermark,
     pub next: Option<Timestamp>,
 }
 
 /// The time up to which all times of a plan were run or recorded as missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Accounted {
+pub struct Watermark {
     /// The time rule of the plan; a plan with another rule starts afresh.
     pub rule: String,
     pub until: Timestamp,
@@ -63,11 +64,11 @@ pub struct Accounted {
 /// The due and missed times of a plan.
 #[derive(Clone, Debug)]
 pub struct Due {
-    pub planned: Arc<Planned>,
+    pub job: Arc<PlannedJob>,
     /// The times that passed and will not run.
     pub missed: Option<Missed>,
     /// The time that runs now, or as soon as it is its turn.
-    pub kept: Option<(Timestamp, Lateness)>,
+    pub fire: Option<(Timestamp, Lateness)>,
 }
 
 /// Times that passed and will not run.
@@ -94,155 +95,175 @@ impl Agenda {
     /// Returns the watermark if it is new and has to be written.
     pub fn plan(
         &mut self,
-        planned: Arc<Planned>,
-        known: Option<Accounted>,
+        planned: Arc<PlannedJob>,
+        known: Option<Watermark>,
         now: Timestamp,
         zone: &TimeZone,
-    ) -> Option<Accounted> {
+    ) -> Option<Watermark> {
         let source = planned.source();
         let rule = rule(&planned, zone);
-        let known = self.forget(&source).map(|plan| plan.accounted).or(known);
+        let known = self.remove(&source).map(|plan| plan.watermark).or(known);
         let kept = known.filter(|known| known.rule == rule);
-        let until =
-            kept.as_ref().map_or(first_seen(&planned, now), |known| not_ahead(&planned, known.until, now));
+        let until = kept.as_ref().map_or(initial_watermark(&planned, now), |known| {
+            correct_future_watermark(&planned, known.until, now)
+        });
         let fresh = kept.is_none_or(|known| known.until != until);
-        let accounted = Accounted { rule, until };
-        let next = self.next_of(&planned, until, zone);
-        self.stand(source, Plan { planned, accounted: accounted.clone(), next });
+        let accounted = Watermark { rule, until };
+        let next = self.next_time(&planned, until, zone);
+        self.insert(source, Plan { job: planned, watermark: accounted.clone(), next });
         fresh.then_some(accounted)
     }
 
     /// Removes the plan of `source`.
-    pub fn forget(&mut self, source: &Source) -> Option<Plan> {
+    pub fn remove(&mut self, source: &CostSource) -> Option<Plan> {
         let plan = self.plans.get(source).cloned()?;
-        self.leave(&plan, source);
+        self.remove_from_indexes(&plan, source);
         self.plans.remove_mut(source);
         Some(plan)
     }
 
     /// Moves the watermark of `source` forward to `until`.
-    pub fn account(&mut self, source: &Source, until: Timestamp, zone: &TimeZone) -> Option<Accounted> {
+    pub fn advance_watermark(
+        &mut self,
+        source: &CostSource,
+        until: Timestamp,
+        zone: &TimeZone,
+    ) -> Option<Watermark> {
         let plan = self.plans.get(source).cloned()?;
-        self.leave(&plan, source);
-        let accounted = Accounted { until: until.max(plan.accounted.until), ..plan.accounted };
-        let next = self.next_of(&plan.planned, accounted.until, zone);
-        self.stand(source.clone(), Plan { planned: plan.planned, accounted: accounted.clone(), next });
+        self.remove_from_indexes(&plan, source);
+        let accounted = Watermark { until: until.max(plan.watermark.until), ..plan.watermark };
+        let next = self.next_time(&plan.job, accounted.until, zone);
+        self.insert(source.clone(), Plan { job: plan.job, watermark: accounted.clone(), next });
         Some(accounted)
     }
 
     /// What is due for the plan with the earliest time; `None` if no time has come.
-    pub fn due(&self, now: Timestamp, zone: &TimeZone) -> Option<Due> {
+    pub fn next_due(&self, now: Timestamp, zone: &TimeZone) -> Option<Due> {
         let (_, source) = self.next.first().filter(|(next, _)| *next <= now)?;
-        self.due_of(source, now, zone)
+        self.due_for(source, now, zone)
     }
 
     /// The late plan that has waited longest.
-    pub fn late(&self) -> Option<&Source> {
+    pub fn late(&self) -> Option<&CostSource> {
         self.late.first().map(|(_, source)| source)
     }
 
     /// What is due for `source`; `None` if its time has not come.
-    pub fn due_of(&self, source: &Source, now: Timestamp, zone: &TimeZone) -> Option<Due> {
+    pub fn due_for(&self, source: &CostSource, now: Timestamp, zone: &TimeZone) -> Option<Due> {
         let plan = self.plans.get(source)?;
         let first = plan.next.filter(|next| *next <= now)?;
-        let newest = self.newest(&plan.planned, first, now, zone).unwrap_or(first);
+        let newest = self.newest_time(&plan.job, first, now, zone).unwrap_or(first);
         let late = now.duration_since(newest);
-        let lateness = if late <= ON_TIME {
+        let lateness = if late <= ON_TIME_TOLERANCE {
             Some(Lateness::OnTime)
         } else {
-            if_missed(&plan.planned, newest, zone).allows(late).then_some(Lateness::Late)
+            missed_policy(&plan.job, newest, zone).allows(late).then_some(Lateness::Late)
         };
-        let (first, newest) = match &plan.planned.what {
-            What::Routine(_) => (first, newest),
+        let (first, newest) = match &plan.job.spec {
+            JobSpec::Routine(_) => (first, newest),
             // A reminder keeps its original time, however long it was paused.
-            What::Reminder(reminder) => (kept_as(reminder.run_at.at), kept_as(reminder.run_at.at)),
+            JobSpec::Reminder(reminder) => {
+                (to_stored_precision(reminder.run_at.at), to_stored_precision(reminder.run_at.at))
+            }
         };
         let missed = self.missed(plan, first, newest, lateness.is_some(), zone);
         let kept = lateness.map(|lateness| (newest, lateness));
-        Some(Due { planned: Arc::clone(&plan.planned), missed, kept })
+        Some(Due { job: Arc::clone(&plan.job), missed, fire: kept })
     }
 
     /// Moves the due time of `source` to the late queue.
-    pub fn hold(&mut self, source: &Source) {
+    pub fn mark_late(&mut self, source: &CostSource) {
         let Some(next) = self.plans.get(source).and_then(|plan| plan.next) else { return };
         self.next.remove_mut(&(next, source.clone()));
         self.late.insert_mut((next, source.clone()));
     }
 
     /// Records that `source` fires now.
-    pub fn fired(&mut self, source: &Source, now: Timestamp) {
-        while let Some(old) = self.fired.first().filter(|(at, _)| now.duration_since(*at) > GRACE).cloned() {
+    pub fn fired(&mut self, source: &CostSource, now: Timestamp) {
+        while let Some(old) =
+            self.fired.first().filter(|(at, _)| now.duration_since(*at) > RECENT_WINDOW).cloned()
+        {
             self.fired.remove_mut(&old);
         }
         self.fired.insert_mut((now, source.clone()));
     }
 
     /// FS-3: the forward schedule around `now` for the run of `running`, which was due at `due`.
-    pub fn around(&self, running: &Source, due: Timestamp, now: Timestamp) -> Vec<Upcoming> {
-        let far = now.checked_add(FAR).unwrap_or(Timestamp::MAX);
-        let soon = self.next.iter().take_while(|(at, _)| *at <= far).take(NEAREST).map(|(_, source)| source);
-        let recent: BTreeMap<&Source, Timestamp> =
-            self.fired.iter().rev().take(RECENT).map(|(at, source)| (source, *at)).collect();
-        let sources: BTreeSet<&Source> = soon.chain(recent.keys().copied()).chain([running]).collect();
-        let candidate = |source: &Source| {
+    pub fn forward_schedule(
+        &self,
+        running: &CostSource,
+        due: Timestamp,
+        now: Timestamp,
+    ) -> Vec<UpcomingFire> {
+        let far = now.checked_add(MAX_LOOKAHEAD).unwrap_or(Timestamp::MAX);
+        let soon = self
+            .next
+            .iter()
+            .take_while(|(at, _)| *at <= far)
+            .take(MAX_UPCOMING_SCANNED)
+            .map(|(_, source)| source);
+        let recent: BTreeMap<&CostSource, Timestamp> =
+            self.fired.iter().rev().take(MAX_RECENT_SCANNED).map(|(at, source)| (source, *at)).collect();
+        let sources: BTreeSet<&CostSource> = soon.chain(recent.keys().copied()).chain([running]).collect();
+        let candidate = |source: &CostSource| {
             let plan = self.plans.get(source)?;
             let (recent, role) = match source == running {
                 // A run started manually may be due slightly later, or long after `now`.
-                true => (Some(due.max(now - GRACE).min(now)), Role::Running),
-                false => (recent.get(source).copied(), Role::Other),
+                true => (Some(due.max(now - RECENT_WINDOW).min(now)), CandidateRole::Running),
+                false => (recent.get(source).copied(), CandidateRole::Other),
             };
-            let aside = plan.planned.charter().standing() == Standing::Background;
-            aside.then(|| Candidate { planned: &plan.planned, recent, next: plan.next, role })
+            let aside = plan.job.target().placement() == Placement::Background;
+            aside.then(|| ScheduleCandidate { job: &plan.job, recent, next: plan.next, role })
         };
-        forward(sources.into_iter().filter_map(candidate), now)
+        forward_schedule(sources.into_iter().filter_map(candidate), now)
     }
 
     /// The earliest next time of all plans.
-    pub fn wakes(&self) -> Option<Timestamp> {
+    pub fn next_wake(&self) -> Option<Timestamp> {
         self.next.first().map(|(next, _)| *next)
     }
 
-    pub fn get(&self, source: &Source) -> Option<&Plan> {
+    pub fn get(&self, source: &CostSource) -> Option<&Plan> {
         self.plans.get(source)
     }
 
-    pub fn plans(&self) -> impl Iterator<Item = (&Source, &Plan)> {
+    pub fn plans(&self) -> impl Iterator<Item = (&CostSource, &Plan)> {
         self.plans.iter()
     }
 
     /// All plans with a next time, soonest first.
-    pub fn soonest(&self) -> impl Iterator<Item = (Timestamp, &Plan)> {
+    pub fn upcoming(&self) -> impl Iterator<Item = (Timestamp, &Plan)> {
         self.next.iter().filter_map(|(next, source)| Some((*next, self.plans.get(source)?)))
     }
 
-    pub fn rest(&self) -> Rest {
-        self.rest
+    pub fn pause(&self) -> PauseState {
+        self.pause
     }
 
     /// Sets or ends the pause of all routines.
-    pub fn set_rest(&mut self, rest: Rest, zone: &TimeZone) {
-        self.rest = rest;
-        let sources: Vec<Source> = self.plans.keys().cloned().collect();
+    pub fn set_pause(&mut self, rest: PauseState, zone: &TimeZone) {
+        self.pause = rest;
+        let sources: Vec<CostSource> = self.plans.keys().cloned().collect();
         for source in sources {
             let Some(plan) = self.plans.get(&source).cloned() else { continue };
-            self.leave(&plan, &source);
-            let next = self.next_of(&plan.planned, plan.accounted.until, zone);
-            self.stand(source, Plan { next, ..plan });
+            self.remove_from_indexes(&plan, &source);
+            let next = self.next_time(&plan.job, plan.watermark.until, zone);
+            self.insert(source, Plan { next, ..plan });
         }
     }
 
     /// The plans that still wait for a cue and are not paused.
-    pub fn waiting(&self, now: Timestamp) -> impl Iterator<Item = &Arc<Planned>> {
+    pub fn waiting_for_cue(&self, now: Timestamp) -> impl Iterator<Item = &Arc<PlannedJob>> {
         let plans = self.cued.iter().filter_map(|source| self.plans.get(source));
         let waits = move |plan: &&Plan| {
-            let awake = rested(plan.planned.manner().rest).is_some_and(|end| end <= now);
-            awake && plan.accounted.until == Timestamp::MIN
+            let awake = pause_end(plan.job.firing_policy().pause).is_some_and(|end| end <= now);
+            awake && plan.watermark.until == Timestamp::MIN
         };
-        plans.filter(waits).map(|plan| &plan.planned)
+        plans.filter(waits).map(|plan| &plan.job)
     }
 
-    fn stand(&mut self, source: Source, plan: Plan) {
-        if plan.planned.cue().is_some() {
+    fn insert(&mut self, source: CostSource, plan: Plan) {
+        if plan.job.cue().is_some() {
             self.cued.insert_mut(source.clone());
         }
         if let Some(next) = plan.next {
@@ -251,7 +272,7 @@ impl Agenda {
         self.plans.insert_mut(source, plan);
     }
 
-    fn leave(&mut self, plan: &Plan, source: &Source) {
+    fn remove_from_indexes(&mut self, plan: &Plan, source: &CostSource) {
         if let Some(next) = plan.next {
             self.next.remove_mut(&(next, source.clone()));
             self.late.remove_mut(&(next, source.clone()));
@@ -260,33 +281,33 @@ impl Agenda {
     }
 
     /// The first time after `until` that is not in a pause.
-    fn next_of(&self, planned: &Planned, until: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-        let rest = planned.manner().rest;
-        match &planned.what {
-            What::Routine(routine) => {
-                let rested = rested(rest)?.max(rested(self.rest)?);
+    fn next_time(&self, planned: &PlannedJob, until: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        let rest = planned.firing_policy().pause;
+        match &planned.spec {
+            JobSpec::Routine(routine) => {
+                let rested = pause_end(rest)?.max(pause_end(self.pause)?);
                 // The end of a pause is exclusive: a time exactly at the end counts.
-                routine.rhythm.next(until.max(just_before(rested)), zone)
+                routine.recurrence.next(until.max(just_before(rested)), zone)
             }
-            What::Reminder(Reminder { cue: Some(_), .. }) => None,
-            What::Reminder(reminder) => {
-                let due = kept_as(reminder.run_at.at);
-                (due > until).then_some(due.max(kept_as(rested(rest)?)))
+            JobSpec::Reminder(Reminder { cue: Some(_), .. }) => None,
+            JobSpec::Reminder(reminder) => {
+                let due = to_stored_precision(reminder.run_at.at);
+                (due > until).then_some(due.max(to_stored_precision(pause_end(rest)?)))
             }
         }
     }
 
     /// The newest time from `first` to `now`.
-    fn newest(
+    fn newest_time(
         &self,
-        planned: &Planned,
+        planned: &PlannedJob,
         first: Timestamp,
         now: Timestamp,
         zone: &TimeZone,
     ) -> Option<Timestamp> {
-        match &planned.what {
-            What::Routine(routine) => routine.rhythm.last(now, first, zone),
-            What::Reminder(_) => Some(first),
+        match &planned.spec {
+            JobSpec::Routine(routine) => routine.recurrence.last(now, first, zone),
+            JobSpec::Reminder(_) => Some(first),
         }
     }
 
@@ -305,13 +326,13 @@ impl Agenda {
         let mut at = Some(first);
         while let Some(time) = at.filter(|time| *time <= until) {
             (count, last) = (count + 1, time);
-            if count == COUNTED {
-                last = self.newest(&plan.planned, first, until, zone).unwrap_or(time);
+            if count == MAX_COUNTED_MISSES {
+                last = self.newest_time(&plan.job, first, until, zone).unwrap_or(time);
                 break;
             }
-            at = match &plan.planned.what {
-                What::Routine(routine) => routine.rhythm.next(time, zone),
-                What::Reminder(_) => None,
+            at = match &plan.job.spec {
+                JobSpec::Routine(routine) => routine.recurrence.next(time, zone),
+                JobSpec::Reminder(_) => None,
             };
         }
         let why = if kept { "a later time of it was kept instead" } else { "it was too late when i could" };
@@ -320,62 +341,64 @@ impl Agenda {
 }
 
 /// The end of a pause: the minimum timestamp if not paused, `None` if indefinite.
-pub(super) fn rested(rest: Rest) -> Option<Timestamp> {
+pub(super) fn pause_end(rest: PauseState) -> Option<Timestamp> {
     match rest {
-        Rest::Never => Some(Timestamp::MIN),
-        Rest::Until(moment) => Some(moment.at),
-        Rest::ForNow => None,
+        PauseState::Active => Some(Timestamp::MIN),
+        PauseState::Until(moment) => Some(moment.at),
+        PauseState::Indefinite => None,
     }
 }
 
 /// The initial watermark: a new routine has no past, a new reminder may be overdue.
-fn first_seen(planned: &Planned, now: Timestamp) -> Timestamp {
-    match planned.what {
-        What::Routine(_) => now,
-        What::Reminder(_) => Timestamp::MIN,
+fn initial_watermark(planned: &PlannedJob, now: Timestamp) -> Timestamp {
+    match planned.spec {
+        JobSpec::Routine(_) => now,
+        JobSpec::Reminder(_) => Timestamp::MIN,
     }
 }
 
 /// Corrects the watermark of a routine that is further in the future than [`MAX_CLOCK_SETBACK`].
-fn not_ahead(planned: &Planned, until: Timestamp, now: Timestamp) -> Timestamp {
-    match planned.what {
-        What::Routine(_) if until.duration_since(now) > SET_BACK => now,
-        What::Routine(_) | What::Reminder(_) => until,
+fn correct_future_watermark(planned: &PlannedJob, until: Timestamp, now: Timestamp) -> Timestamp {
+    match planned.spec {
+        JobSpec::Routine(_) if until.duration_since(now) > MAX_CLOCK_SETBACK => now,
+        JobSpec::Routine(_) | JobSpec::Reminder(_) => until,
     }
 }
 
 /// The rule of a plan that fires once.
-pub fn once(at: Timestamp) -> String {
-    kept_as(at).to_string()
+pub fn one_time_rule(at: Timestamp) -> String {
+    to_stored_precision(at).to_string()
 }
 
 /// Rounds to the microsecond precision of the journal.
-fn kept_as(at: Timestamp) -> Timestamp {
+fn to_stored_precision(at: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at)
 }
 
 /// The time rule of a plan.
-fn rule(planned: &Planned, zone: &TimeZone) -> String {
-    match &planned.what {
-        What::Routine(routine) => match routine.manner.rest {
-            Rest::Never => routine.rhythm.rule(zone),
+fn rule(planned: &PlannedJob, zone: &TimeZone) -> String {
+    match &planned.spec {
+        JobSpec::Routine(routine) => match routine.firing_policy.pause {
+            PauseState::Active => routine.recurrence.rule_text(zone),
             // The pause is part of the rule, so that times in it do not count as missed, even if it
             // ends early.
-            Rest::ForNow => format!("{} at rest", routine.rhythm.rule(zone)),
-            Rest::Until(moment) => format!("{} at rest until {moment}", routine.rhythm.rule(zone)),
+            PauseState::Indefinite => format!("{} at rest", routine.recurrence.rule_text(zone)),
+            PauseState::Until(moment) => {
+                format!("{} at rest until {moment}", routine.recurrence.rule_text(zone))
+            }
         },
-        What::Reminder(Reminder { cue: Some(cue), run_at, .. }) => format!("{cue} since {run_at}"),
-        What::Reminder(reminder) => once(reminder.run_at.at),
+        JobSpec::Reminder(Reminder { cue: Some(cue), run_at, .. }) => format!("{cue} since {run_at}"),
+        JobSpec::Reminder(reminder) => one_time_rule(reminder.run_at.at),
     }
 }
 
-fn if_missed(planned: &Planned, at: Timestamp, zone: &TimeZone) -> IfMissed {
-    let usual = || match &planned.what {
-        What::Routine(routine) => {
-            let period = routine.rhythm.period(at, zone);
-            period.map_or(IfMissed::REMINDER, IfMissed::routine)
+fn missed_policy(planned: &PlannedJob, at: Timestamp, zone: &TimeZone) -> MissedPolicy {
+    let usual = || match &planned.spec {
+        JobSpec::Routine(routine) => {
+            let period = routine.recurrence.period(at, zone);
+            period.map_or(MissedPolicy::REMINDER_DEFAULT, MissedPolicy::routine_default)
         }
-        What::Reminder(_) => IfMissed::REMINDER,
+        JobSpec::Reminder(_) => MissedPolicy::REMINDER_DEFAULT,
     };
-    planned.manner().if_missed.unwrap_or_else(usual)
+    planned.firing_policy().if_missed.unwrap_or_else(usual)
 }

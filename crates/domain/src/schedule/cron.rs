@@ -3,18 +3,18 @@
 //! Equality and hash use the text as written as well as the parsed fields.
 
 mod fields;
-mod reckoning;
+mod search;
 
 use std::sync::Arc;
 
 pub(super) use fields::{DayLimits, Fields};
-pub(super) use reckoning::{just_before, newest};
+pub(super) use search::{just_before, last_fire};
 
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::Invalid;
+use super::InvalidField;
 
 /// A cron expression (minute, hour, day, month, weekday) that preserves its original text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,9 +24,9 @@ pub struct Cron {
 }
 
 impl Cron {
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
+    pub fn parse(text: &str) -> Result<Self, InvalidField> {
         let text = text.trim();
-        let fields = Fields::read(text)?;
+        let fields = Fields::parse(text)?;
         Ok(Self { text: text.into(), fields })
     }
 
@@ -45,7 +45,7 @@ impl Cron {
 
     /// The last fire from `not_before` to `at_or_before`, both inclusive.
     pub fn last(&self, at_or_before: Timestamp, not_before: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-        newest(not_before, at_or_before, |after| self.next(after, zone))
+        last_fire(not_before, at_or_before, |after| self.next(after, zone))
     }
 
     /// The time between the first fire at or after `at` and the next one.
@@ -55,7 +55,7 @@ impl Cron {
     }
 
     /// The time of day, if the expression has exactly one.
-    pub fn clock(&self) -> Option<Time> {
+    pub fn time_of_day(&self) -> Option<Time> {
         let mut fields = self.text.split_whitespace();
         let minute = fields.next()?.parse().ok()?;
         let hour = fields.next()?.parse().ok()?;
@@ -63,8 +63,8 @@ impl Cron {
     }
 
     /// Returns a copy with another time of day; `None` unless it has exactly one.
-    pub fn at(&self, time: Time) -> Option<Self> {
-        self.clock()?;
+    pub fn with_time(&self, time: Time) -> Option<Self> {
+        self.time_of_day()?;
         let days: Vec<&str> = self.text.split_whitespace().skip(2).collect();
         Self::parse(&format!("{} {} {}", time.minute(), time.hour(), days.join(" "))).ok()
     }
@@ -80,9 +80,9 @@ mod tests {
 
     /// The time of day can be replaced, and the days stay.
     #[test]
-    fn a_time_of_the_day_can_be_another() {
+    fn the_time_of_day_can_be_replaced() {
         let at = |text: &str| {
-            let moved = Cron::parse(text).unwrap().at(jiff::civil::time(14, 5, 0, 0));
+            let moved = Cron::parse(text).unwrap().with_time(jiff::civil::time(14, 5, 0, 0));
             moved.map(|cron| cron.as_str().to_owned())
         };
         assert_eq!(at("0 11 * * 1-5").as_deref(), Some("5 14 * * 1-5"));
@@ -93,7 +93,7 @@ mod tests {
 
     /// DD-39, SC-8, SC-9: five fields with valid values are accepted.
     #[test]
-    fn a_routine_recurs_by_five_fields() {
+    fn valid_expressions_are_accepted_unchanged() {
         for right in [
             "0 9 * * 1-5",
             "*/30 * * * *",
@@ -111,7 +111,7 @@ mod tests {
 
     /// DD-39: the error for an invalid expression names the invalid part.
     #[test]
-    fn a_wrong_cron_is_named_in_words_its_author_can_act_on() {
+    fn invalid_expressions_are_refused_with_the_invalid_part() {
         let cases = [
             ("", "(0 found)"),
             ("0 9 * *", "(4 found)"),
@@ -136,7 +136,7 @@ mod tests {
 
     /// DD-39, C3: a date that never occurs is refused with the reason.
     #[test]
-    fn a_day_that_never_comes_is_refused_and_says_so() {
+    fn dates_that_never_occur_are_refused() {
         for never in ["0 0 30 2 *", "0 0 31 2,4,6,9,nov *", "*/5 * 30-31 feb *"] {
             let reason = Cron::parse(never).unwrap_err().to_string();
             assert!(reason.contains("never comes"), "{never:?}: {reason}");

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::Invalid;
+use super::InvalidField;
 
 /// The maximum length of an id, in bytes.
-const LONGEST: usize = 64;
+const MAX_LEN: usize = 64;
 
 /// An id that is safe as a file name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,13 +13,13 @@ pub struct ItemId(String);
 
 impl ItemId {
     /// Validates `text` as an id, unchanged.
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
+    pub fn parse(text: &str) -> Result<Self, InvalidField> {
         let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-        let right = text.len() <= LONGEST
+        let right = text.len() <= MAX_LEN
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(inner)
             && !text.ends_with(".tmp");
-        if right { Ok(Self(text.to_owned())) } else { Err(Invalid::new("id", wrong(text))) }
+        if right { Ok(Self(text.to_owned())) } else { Err(InvalidField::new("id", invalid_reason(text))) }
     }
 
     pub fn as_str(&self) -> &str {
@@ -33,10 +33,10 @@ impl fmt::Display for ItemId {
     }
 }
 
-fn wrong(text: &str) -> String {
-    let shown: String = text.chars().take(LONGEST).collect();
+fn invalid_reason(text: &str) -> String {
+    let shown: String = text.chars().take(MAX_LEN).collect();
     format!(
-        "{shown:?} cannot be an id; use 1 to {LONGEST} letters, digits, `.`, `_` or `-`, starting with a letter \
+        "{shown:?} cannot be an id; use 1 to {MAX_LEN} letters, digits, `.`, `_` or `-`, starting with a letter \
          or a digit and not ending in `.tmp`"
     )
 }
@@ -47,7 +47,7 @@ mod tests {
 
     /// DD-35: ids that could leave their directory or look like a temporary file are refused.
     #[test]
-    fn an_id_never_leads_out_of_its_directory() {
+    fn an_id_cannot_leave_its_directory() {
         for good in ["a", "0", "12345678", "00123456", "1e234567", "a.b_c-d", &"x".repeat(64)] {
             assert_eq!(ItemId::parse(good).unwrap().as_str(), good);
         }

@@ -6,7 +6,7 @@ use jiff::fmt::temporal::{Pieces, PiecesOffset};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, Zoned};
 
-use super::Invalid;
+use super::InvalidField;
 
 /// An instant with the offset it was written with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,10 +22,10 @@ impl Moment {
     }
 
     /// Parses any ISO 8601 form; without an offset it is local time in `zone`.
-    pub fn parse(text: &str, zone: &TimeZone) -> Result<Self, Invalid> {
-        read(text, zone).ok_or_else(|| {
+    pub fn parse(text: &str, zone: &TimeZone) -> Result<Self, InvalidField> {
+        parse_moment(text, zone).ok_or_else(|| {
             let reason = format!("{text:?} is not a time; write it like `2026-03-05T14:00:00-08:00`");
-            Invalid::new("run-at", reason)
+            InvalidField::new("run-at", reason)
         })
     }
 
@@ -51,7 +51,7 @@ impl fmt::Display for Moment {
     }
 }
 
-fn read(text: &str, zone: &TimeZone) -> Option<Moment> {
+fn parse_moment(text: &str, zone: &TimeZone) -> Option<Moment> {
     let pieces = Pieces::parse(text.trim()).ok()?;
     let wall = pieces.date().to_datetime(pieces.time().unwrap_or_default());
     let offset = match pieces.offset() {
@@ -89,7 +89,7 @@ mod tests {
     /// DD-18, DD-42, DD-47: any ISO form is accepted, the user's zone is the default, and other
     /// text is refused.
     #[test]
-    fn a_time_is_read_in_any_iso_form() {
+    fn any_iso_form_is_parsed() {
         check("2026-03-05T14:00:00-08:00", "2026-03-05T14:00:00-08:00");
         check("2026-03-05T09:07:12.123456-08:00", "2026-03-05T09:07:12.123456-08:00");
         check("2026-03-05T14:00:00Z", "2026-03-05T14:00:00+00:00");
@@ -105,7 +105,7 @@ mod tests {
 
     /// DD-18: the state format has microseconds and an offset.
     #[test]
-    fn a_time_is_written_with_microseconds_and_offset() {
+    fn the_state_format_has_microseconds_and_offset() {
         let moment = Moment::parse("2026-03-05T09:07:12-08:00", &TimeZone::UTC).unwrap();
         assert_eq!(moment.to_micros(), "2026-03-05T09:07:12.000000-08:00");
     }

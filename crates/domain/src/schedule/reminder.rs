@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Zoned};
 
-use super::{Charter, Invalid, ItemId, Manner, Moment, Prompt, Terms, ToolRule};
+use super::{FiringPolicy, InvalidField, ItemId, JobTarget, Moment, Prompt, RunOptions, ToolRule};
 use crate::phrase::Cue;
 
 /// A job that runs once.
@@ -14,17 +14,17 @@ pub struct Reminder {
     pub run_at: Moment,
     /// The cue it waits for instead of the clock.
     pub cue: Option<Cue>,
-    charter: Charter,
-    pub manner: Manner,
+    target: JobTarget,
+    pub firing_policy: FiringPolicy,
     /// Its position among follow-ups.
     pub chain: Chain,
     /// A one-line description; may be empty.
     pub description: String,
     /// The skills it loads.
     pub skills: Vec<String>,
-    pub message: Prompt,
+    pub prompt: Prompt,
     /// The lists in the file, if they differ because some permissions are withheld.
-    as_written: Option<Box<WrittenLists>>,
+    written: Option<Box<WrittenLists>>,
 }
 
 /// The lists of tools and skills in the file of a job.
@@ -36,61 +36,80 @@ pub struct WrittenLists {
 
 impl Reminder {
     /// A reminder for `run_at` without follow-ups.
-    pub fn new(id: ItemId, run_at: Moment, charter: Charter, message: Prompt) -> Result<Self, Invalid> {
-        if matches!(charter, Charter::Persistent(_)) {
+    pub fn new(
+        id: ItemId,
+        run_at: Moment,
+        charter: JobTarget,
+        message: Prompt,
+    ) -> Result<Self, InvalidField> {
+        if matches!(charter, JobTarget::Persistent(_)) {
             let reason =
                 "a reminder runs once and has no session of its own; leave it out, or make it a routine";
-            return Err(Invalid::new("session", reason));
+            return Err(InvalidField::new("session", reason));
         }
         let description = String::new();
         let skills = Vec::new();
-        let manner = Manner::default();
+        let manner = FiringPolicy::default();
         let chain = Chain::default();
         let as_written = None;
-        Ok(Self { id, run_at, cue: None, charter, manner, chain, description, skills, message, as_written })
+        Ok(Self {
+            id,
+            run_at,
+            cue: None,
+            target: charter,
+            firing_policy: manner,
+            chain,
+            description,
+            skills,
+            prompt: message,
+            written: as_written,
+        })
     }
 
     /// Makes it wait for `cue` instead of the clock.
     #[must_use]
-    pub fn on(self, cue: Cue) -> Self {
+    pub fn with_cue(self, cue: Cue) -> Self {
         Self { cue: Some(cue), ..self }
     }
 
     /// Changes the run options.
     #[must_use]
-    pub(super) fn with_terms(self, change: impl FnOnce(Terms) -> Terms) -> Self {
-        Self { charter: self.charter.with_terms(change), ..self }
+    pub(super) fn with_options(self, change: impl FnOnce(RunOptions) -> RunOptions) -> Self {
+        Self { target: self.target.with_options(change), ..self }
     }
 
     /// Returns the lists in the file, including withheld permissions, so that a follow-up requests
     /// them too.
     pub fn written_lists(&self) -> WrittenLists {
-        self.as_written.as_deref().cloned().unwrap_or_else(|| self.lists())
+        self.written.as_deref().cloned().unwrap_or_else(|| self.lists())
     }
 
     fn lists(&self) -> WrittenLists {
-        let tools = self.charter.written_terms().tools.clone();
+        let tools = self.target.written_options().tools.clone();
         WrittenLists { tools, skills: self.skills.clone() }
     }
 
     /// Records the lists that are in the file.
     #[must_use]
-    pub(super) fn written_as(self, written: WrittenLists) -> Self {
+    pub(super) fn with_written_lists(self, written: WrittenLists) -> Self {
         let as_written = (self.lists() != written).then(|| Box::new(written));
-        Self { as_written, ..self }
+        Self { written: as_written, ..self }
     }
 
-    pub fn charter(&self) -> &Charter {
-        &self.charter
+    pub fn target(&self) -> &JobTarget {
+        &self.target
     }
 }
 
 impl Moment {
     /// `minutes` of elapsed time after `now`.
-    pub fn after(now: &Zoned, minutes: u32) -> Result<Self, Invalid> {
+    pub fn minutes_after(now: &Zoned, minutes: u32) -> Result<Self, InvalidField> {
         let later = now.checked_add(SignedDuration::from_mins(i64::from(minutes)));
         let later = later.map_err(|_| {
-            Invalid::new("run-at", format!("{minutes} minutes from now is beyond the calendar; choose fewer"))
+            InvalidField::new(
+                "run-at",
+                format!("{minutes} minutes from now is beyond the calendar; choose fewer"),
+            )
         });
         later.map(|later| Self::of(&later))
     }
@@ -109,11 +128,11 @@ pub struct Chain {
 
 impl Chain {
     /// The chain of a new reminder with id `own`. The first reminder of a chain is its own parent.
-    pub fn begin(depth: u32, max: u32, parent: Option<String>, own: &ItemId) -> Result<Self, Invalid> {
+    pub fn new(depth: u32, max: u32, parent: Option<String>, own: &ItemId) -> Result<Self, InvalidField> {
         if depth > max {
             let reason =
                 format!("{depth} is more than `max-chain`, which is {max}; lower it or raise `max-chain`");
-            return Err(Invalid::new("chain-depth", reason));
+            return Err(InvalidField::new("chain-depth", reason));
         }
         let parent = parent.or_else(|| (max > 0).then(|| own.to_string()));
         Ok(Self { depth, max, parent })
@@ -123,7 +142,7 @@ impl Chain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::Terms;
+    use crate::schedule::RunOptions;
 
     fn id() -> ItemId {
         ItemId::parse("c4f5e6a7").unwrap()
@@ -132,26 +151,26 @@ mod tests {
     /// DD-44, DD-45: a chain has a maximum length, and its first reminder is its parent.
     #[test]
     fn the_first_reminder_of_a_chain_is_its_own_parent() {
-        assert_eq!(Chain::begin(0, 0, None, &id()).unwrap().parent, None);
-        assert_eq!(Chain::begin(0, 3, None, &id()).unwrap().parent.as_deref(), Some("c4f5e6a7"));
-        assert_eq!(Chain::begin(1, 3, Some("b0".into()), &id()).unwrap().parent.as_deref(), Some("b0"));
-        let wrong = Chain::begin(4, 3, None, &id()).unwrap_err().to_string();
+        assert_eq!(Chain::new(0, 0, None, &id()).unwrap().parent, None);
+        assert_eq!(Chain::new(0, 3, None, &id()).unwrap().parent.as_deref(), Some("c4f5e6a7"));
+        assert_eq!(Chain::new(1, 3, Some("b0".into()), &id()).unwrap().parent.as_deref(), Some("b0"));
+        let wrong = Chain::new(4, 3, None, &id()).unwrap_err().to_string();
         assert!(wrong.contains("chain-depth") && wrong.contains("max-chain"), "{wrong}");
     }
 
     /// DD-43: a delay is elapsed time, also across a clock change.
     #[test]
-    fn a_reminder_in_an_hour_comes_after_an_hour_even_if_the_clocks_change() {
+    fn a_delay_is_elapsed_time_across_clock_changes() {
         let now: Zoned = "2026-03-08T01:30-08:00[America/Los_Angeles]".parse().unwrap();
-        assert_eq!(Moment::after(&now, 60).unwrap().to_string(), "2026-03-08T03:30:00-07:00");
-        assert!(Moment::after(&"9999-12-30T22:00Z[UTC]".parse().unwrap(), u32::MAX).is_err());
+        assert_eq!(Moment::minutes_after(&now, 60).unwrap().to_string(), "2026-03-08T03:30:00-07:00");
+        assert!(Moment::minutes_after(&"9999-12-30T22:00Z[UTC]".parse().unwrap(), u32::MAX).is_err());
     }
 
     /// DD-46: only routines have a persistent session.
     #[test]
-    fn a_reminder_never_keeps_a_session() {
+    fn a_reminder_cannot_be_persistent() {
         let due = Moment::parse("2026-03-05T14:00:00-08:00", &jiff::tz::TimeZone::UTC).unwrap();
-        let persistent = Charter::Persistent(Terms::default());
+        let persistent = JobTarget::Persistent(RunOptions::default());
         assert!(Reminder::new(id(), due, persistent, Prompt::new("x")).is_err());
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Invalid, Prompt};
+use super::{InvalidField, Prompt};
 use crate::tool::pattern::translate;
 
 /// The longest name, in characters.
@@ -57,19 +57,22 @@ impl SkillSpec {
     }
 
     /// Checks the rules that a skill written by us must follow.
-    pub fn check(&self) -> Result<(), Invalid> {
+    pub fn check(&self) -> Result<(), InvalidField> {
         if !self.is_well_named() {
-            return Err(Invalid::new("name", format!("{:?} is not a skill name: {NAME_RULE}", self.name)));
+            return Err(InvalidField::new(
+                "name",
+                format!("{:?} is not a skill name: {NAME_RULE}", self.name),
+            ));
         }
         let length = self.description.chars().count();
         if !(1..=MAX_DESCRIPTION).contains(&length) {
             let reason = format!("is {length} characters long; write 1 to {MAX_DESCRIPTION}");
-            return Err(Invalid::new("description", reason));
+            return Err(InvalidField::new("description", reason));
         }
         let length = self.compatibility.as_ref().map_or(1, |text| text.chars().count());
         if !(1..=MAX_COMPATIBILITY).contains(&length) {
             let reason = format!("is {length} characters long; write 1 to {MAX_COMPATIBILITY}");
-            return Err(Invalid::new("compatibility", reason));
+            return Err(InvalidField::new("compatibility", reason));
         }
         Ok(())
     }

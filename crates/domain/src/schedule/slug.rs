@@ -1,7 +1,7 @@
 //! File names derived from the text of a job.
 
 /// The maximum length of a slug.
-const LONGEST: usize = 50;
+const MAX_LEN: usize = 50;
 
 /// Converts `text` to lower-case ASCII letters and digits, separated by single hyphens. May be
 /// empty.
@@ -12,7 +12,7 @@ pub fn slug(text: &str) -> String {
         .filter(|w| !w.is_empty())
         .collect();
     let mut slug = words.join("-");
-    slug.truncate(LONGEST);
+    slug.truncate(MAX_LEN);
     slug.truncate(slug.trim_end_matches('-').len());
     slug
 }
@@ -23,7 +23,7 @@ mod tests {
 
     /// DD-29, DD-30: a slug consists of the words of the text and is truncated.
     #[test]
-    fn a_file_is_named_after_its_words() {
+    fn a_slug_consists_of_the_words_of_the_text() {
         let cases = [
             ("Check the mail!", "check-the-mail"),
             ("  --A__b  c9 ", "a-b-c9"),

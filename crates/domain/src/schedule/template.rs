@@ -1,10 +1,10 @@
 //! Templates with placeholders `{name}` or `{{name}}`. All other braces are text.
 
 /// The distinct names of the placeholders in `text`, in order.
-pub fn places(text: &str) -> Vec<&str> {
+pub fn placeholders(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
-    for piece in pieces(text) {
-        if let Piece::Place(name) = piece
+    for piece in segments(text) {
+        if let Segment::Placeholder(name) = piece
             && !names.contains(&name)
         {
             names.push(name);
@@ -18,10 +18,10 @@ pub fn places(text: &str) -> Vec<&str> {
 pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, Vec<String>> {
     let mut filled = String::new();
     let mut missing = Vec::new();
-    for piece in pieces(text) {
+    for piece in segments(text) {
         match piece {
-            Piece::Words(words) => filled.push_str(words),
-            Piece::Place(name) => match value(name) {
+            Segment::Text(words) => filled.push_str(words),
+            Segment::Placeholder(name) => match value(name) {
                 Some(value) => filled.push_str(&value),
                 None => missing.push(name.to_owned()),
             },
@@ -32,12 +32,12 @@ pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String
 }
 
 /// A segment of a template.
-enum Piece<'a> {
-    Words(&'a str),
-    Place(&'a str),
+enum Segment<'a> {
+    Text(&'a str),
+    Placeholder(&'a str),
 }
 
-fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+fn segments(text: &str) -> impl Iterator<Item = Segment<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -47,24 +47,24 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
         if open > 0 {
             let (words, after) = rest.split_at(open);
             rest = after;
-            return Some(Piece::Words(words));
+            return Some(Segment::Text(words));
         }
-        match place(rest, "{{", "}}").or_else(|| place(rest, "{", "}")) {
+        match parse_placeholder(rest, "{{", "}}").or_else(|| parse_placeholder(rest, "{", "}")) {
             Some((name, after)) => {
                 rest = after;
-                Some(Piece::Place(name))
+                Some(Segment::Placeholder(name))
             }
             None => {
                 let (brace, after) = rest.split_at(1);
                 rest = after;
-                Some(Piece::Words(brace))
+                Some(Segment::Text(brace))
             }
         }
     })
 }
 
 /// The name of the placeholder at the beginning of `text`, and the rest.
-fn place<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str)> {
+fn parse_placeholder<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str)> {
     let inside = text.strip_prefix(open)?;
     let end = inside.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inside.len());
     let (name, after) = inside.split_at(end);
@@ -78,7 +78,7 @@ mod tests {
 
     /// WH-10: both spellings are placeholders, and other braces are text.
     #[test]
-    fn a_place_has_one_brace_or_two_and_all_else_is_text() {
+    fn placeholders_have_one_or_two_braces() {
         let check = |text: &str, filled: &str| {
             let value = |name: &str| Some(format!("<{name}>"));
             assert_eq!(fill(text, value).as_deref(), Ok(filled), "{text}");
@@ -91,12 +91,12 @@ mod tests {
         check(r#"answer {"ok": true} or {}"#, r#"answer {"ok": true} or {}"#);
         check("{1st} { a } {{ a }} {a-b} {", "{1st} { a } {{ a }} {a-b} {");
         check("{_a1} {größe}", "<_a1> <größe>");
-        assert_eq!(places("{b} {{a}} {b} {2}"), ["b", "a"]);
+        assert_eq!(placeholders("{b} {{a}} {b} {2}"), ["b", "a"]);
     }
 
     /// WH-10: inserted values are not expanded again, and missing names are reported.
     #[test]
-    fn a_value_that_looks_like_a_place_stays_a_value() {
+    fn inserted_values_are_not_expanded_again() {
         let value = |name: &str| (name == "title").then(|| "{secret} {{repo}}".to_owned());
         assert_eq!(fill("{title}!", value).as_deref(), Ok("{secret} {{repo}}!"));
         assert_eq!(fill("{title} {repo} {when}", value), Err(vec!["repo".to_owned(), "when".to_owned()]));

@@ -1,11 +1,11 @@
 //! Webhooks: jobs started by an HTTP request from outside.
 
-use super::{Invalid, ItemId, Knowing, Prompt, Terms};
+use super::{InitialContext, InvalidField, ItemId, Prompt, RunOptions};
 
 /// WH-5: the default maximum size of a request, in bytes.
-pub const BYTES: u32 = 10_240;
+pub const DEFAULT_MAX_BYTES: u32 = 10_240;
 /// The highest maximum size that a file may set.
-pub const MOST_BYTES: u32 = 65_536;
+pub const MAX_BYTES_LIMIT: u32 = 65_536;
 
 /// The definition of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -15,10 +15,10 @@ pub struct WebhookSpec {
     /// The JSON Schema of the fields, as JSON text.
     pub fields: String,
     /// Authentication of requests, and extraction of fields.
-    pub entrance: Entrance,
+    pub intake: WebhookIntake,
     /// The initial context of the run, which is always a background run.
-    pub knowing: Knowing,
-    pub terms: Terms,
+    pub context: InitialContext,
+    pub options: RunOptions,
     /// A template that is sent to the user as it is, without calling a model.
     pub deliver: Option<Prompt>,
     /// The prompt template.
@@ -27,67 +27,67 @@ pub struct WebhookSpec {
 
 impl WebhookSpec {
     /// Checks that its parts do not contradict each other.
-    pub fn checked(self) -> Result<Self, Invalid> {
+    pub fn validated(self) -> Result<Self, InvalidField> {
         match (&self.deliver, self.template.as_str().is_empty()) {
-            (Some(_), false) => Err(Invalid::new(
+            (Some(_), false) => Err(InvalidField::new(
                 "deliver",
                 "cannot stand beside an instruction; keep `deliver` and no text below, or the text and no `deliver`",
             )),
             (Some(words), true) if words.as_str().is_empty() => {
-                Err(Invalid::new("deliver", "is blank; write the words that the human gets"))
+                Err(InvalidField::new("deliver", "is blank; write the words that the human gets"))
             }
             (Some(_), true) | (None, _) => Ok(self),
         }
     }
 
     /// The template in use.
-    pub fn words(&self) -> &str {
+    pub fn active_template(&self) -> &str {
         self.deliver.as_ref().unwrap_or(&self.template).as_str()
     }
 }
 
 /// Authentication of requests, and extraction of fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Entrance {
-    pub proof: Proof,
+pub struct WebhookIntake {
+    pub auth: WebhookAuth,
     /// JSON Pointers from which the fields are extracted; if empty, the body consists of the
     /// fields.
     pub pick: Vec<(String, String)>,
     /// The maximum size in bytes, if not the default.
-    pub bytes: Option<u32>,
+    pub max_bytes: Option<u32>,
 }
 
-impl Entrance {
+impl WebhookIntake {
     /// Validates the values of a file.
-    pub fn read(
+    pub fn parse(
         auth: Option<&str>,
         pick: Vec<(String, String)>,
         bytes: Option<u32>,
-    ) -> Result<Self, Invalid> {
-        let proof = auth.map(Proof::parse).transpose()?.unwrap_or_default();
+    ) -> Result<Self, InvalidField> {
+        let proof = auth.map(WebhookAuth::parse).transpose()?.unwrap_or_default();
         if let Some((name, path)) = pick.iter().find(|(_, path)| !path.starts_with('/')) {
             let reason =
                 format!("{path:?} of `{name}` is no place in a call; write it like `/repository/full_name`");
-            return Err(Invalid::new("pick", reason));
+            return Err(InvalidField::new("pick", reason));
         }
         match bytes {
-            Some(bytes) if !(1..=MOST_BYTES).contains(&bytes) => {
-                let reason = format!("{bytes} is not possible; write a number from 1 to {MOST_BYTES}");
-                Err(Invalid::new("max-bytes", reason))
+            Some(bytes) if !(1..=MAX_BYTES_LIMIT).contains(&bytes) => {
+                let reason = format!("{bytes} is not possible; write a number from 1 to {MAX_BYTES_LIMIT}");
+                Err(InvalidField::new("max-bytes", reason))
             }
-            Some(_) | None => Ok(Self { proof, pick, bytes }),
+            Some(_) | None => Ok(Self { auth: proof, pick, max_bytes: bytes }),
         }
     }
 
     /// The maximum size of a request, in bytes.
-    pub fn limit(&self) -> usize {
-        usize::try_from(self.bytes.unwrap_or(BYTES)).unwrap_or(usize::MAX)
+    pub fn size_limit(&self) -> usize {
+        usize::try_from(self.max_bytes.unwrap_or(DEFAULT_MAX_BYTES)).unwrap_or(usize::MAX)
     }
 }
 
 /// The authentication of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Proof {
+pub enum WebhookAuth {
     /// The secret itself as a bearer token.
     #[default]
     Bearer,
@@ -97,7 +97,7 @@ pub enum Proof {
     GitHub,
 }
 
-impl Proof {
+impl WebhookAuth {
     pub const ALL: [Self; 3] = [Self::Bearer, Self::Standard, Self::GitHub];
 
     /// The value in a file.
@@ -109,10 +109,10 @@ impl Proof {
         }
     }
 
-    fn parse(word: &str) -> Result<Self, Invalid> {
+    fn parse(word: &str) -> Result<Self, InvalidField> {
         let found = Self::ALL.into_iter().find(|proof| proof.as_str() == word.trim());
         found.ok_or_else(|| {
-            Invalid::new("auth", format!("{word:?} is unknown; write `bearer`, `standard` or `github`"))
+            InvalidField::new("auth", format!("{word:?} is unknown; write `bearer`, `standard` or `github`"))
         })
     }
 }

@@ -3,44 +3,44 @@
 use std::fmt;
 
 use super::setting::flag;
-use crate::cost::{Limit, Micros};
+use crate::cost::{BudgetLimit, Micros};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DailyLimit {
     /// The configured limit applies.
     #[default]
-    AsWritten,
+    AsConfigured,
     /// There is no limit.
     Off,
     /// Money, tokens, or both; the configured limit applies to the other.
-    Set(Limit),
+    Set(BudgetLimit),
 }
 
 impl DailyLimit {
     /// Returns the limit in force, where `configured` is the limit of settings.toml.
-    pub fn over(self, written: Limit) -> Limit {
+    pub fn resolve(self, configured: BudgetLimit) -> BudgetLimit {
         match self {
-            Self::AsWritten => written,
-            Self::Off => Limit::default(),
-            Self::Set(Limit { money, tokens }) => {
-                Limit { money: money.or(written.money), tokens: tokens.or(written.tokens) }
+            Self::AsConfigured => configured,
+            Self::Off => BudgetLimit::default(),
+            Self::Set(BudgetLimit { money, tokens }) => {
+                BudgetLimit { money: money.or(configured.money), tokens: tokens.or(configured.tokens) }
             }
         }
     }
 
     /// Returns the setting under which `limit` applies.
-    pub fn saying(limit: Limit) -> Self {
-        if limit == Limit::default() { Self::Off } else { Self::Set(limit) }
+    pub fn from_limit(limit: BudgetLimit) -> Self {
+        if limit == BudgetLimit::default() { Self::Off } else { Self::Set(limit) }
     }
 
     /// Parses a typed limit; `None` if it is invalid.
-    pub fn read(typed: &str) -> Option<Self> {
+    pub fn parse(typed: &str) -> Option<Self> {
         match typed.trim() {
-            "default" | "null" => return Some(Self::AsWritten),
+            "default" | "null" => return Some(Self::AsConfigured),
             word if flag(word) == Some(false) && word != "0" => return Some(Self::Off),
             _ => {}
         }
-        let mut limit = Limit::default();
+        let mut limit = BudgetLimit::default();
         for word in typed.split_whitespace() {
             match word.strip_suffix(['k', 'M']) {
                 Some(number) if limit.tokens.is_none() => limit.tokens = Some(tokens(number, word)?),
@@ -48,7 +48,7 @@ impl DailyLimit {
                 Some(_) | None => return None,
             }
         }
-        (limit != Limit::default()).then_some(Self::Set(limit))
+        (limit != BudgetLimit::default()).then_some(Self::Set(limit))
     }
 }
 
@@ -61,7 +61,7 @@ fn tokens(number: &str, word: &str) -> Option<u64> {
 
 /// Parses dollars, rounded to cents.
 fn money(word: &str) -> Option<Micros> {
-    Micros::dollars((amount(word.strip_prefix('$').unwrap_or(word))? * 100.0).round() / 100.0)
+    Micros::from_dollars((amount(word.strip_prefix('$').unwrap_or(word))? * 100.0).round() / 100.0)
 }
 
 /// Parses digits with an optional decimal point.
@@ -74,8 +74,8 @@ fn amount(text: &str) -> Option<f64> {
 /// Formats it so that it can be typed again.
 impl fmt::Display for DailyLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Limit { money, tokens } = match self {
-            Self::AsWritten => return f.write_str("default"),
+        let BudgetLimit { money, tokens } = match self {
+            Self::AsConfigured => return f.write_str("default"),
             Self::Off => return f.write_str("off"),
             Self::Set(limit) => *limit,
         };
@@ -97,14 +97,14 @@ mod tests {
     /// A limit is money, tokens, both or none; its text can be parsed again, and missing parts come
     /// from the configuration.
     #[test]
-    fn a_limit_is_read_as_people_write_it() {
-        let written = Limit { money: Some(Micros(5_000_000)), tokens: Some(5_000_000) };
+    fn limit_is_parsed_in_every_form() {
+        let written = BudgetLimit { money: Some(Micros(5_000_000)), tokens: Some(5_000_000) };
         let check = |typed: &str, told: Option<&str>, money: Option<u64>, tokens: Option<u64>| {
-            let read = DailyLimit::read(typed);
+            let read = DailyLimit::parse(typed);
             assert_eq!(read.map(|limit| limit.to_string()).as_deref(), told, "{typed:?}");
             let Some(limit) = read else { return };
-            assert_eq!(DailyLimit::read(&limit.to_string()), read, "{typed:?}");
-            assert_eq!(limit.over(written), Limit { money: money.map(Micros), tokens }, "{typed:?}");
+            assert_eq!(DailyLimit::parse(&limit.to_string()), read, "{typed:?}");
+            assert_eq!(limit.resolve(written), BudgetLimit { money: money.map(Micros), tokens }, "{typed:?}");
         };
         check("6", Some("$6.00"), Some(6_000_000), Some(5_000_000));
         check("$6.50", Some("$6.50"), Some(6_500_000), Some(5_000_000));

@@ -1,7 +1,7 @@
 //! Captions: short descriptions of calls for the user.
 
 /// The most characters of a command that are shown.
-const COMMAND_CHARS: usize = 50;
+const MAX_COMMAND_CHARS: usize = 50;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caption {
@@ -11,7 +11,7 @@ pub struct Caption {
 
 impl Caption {
     /// Creates the caption of a call of the tool `name`. `value` looks up a text in the input.
-    pub fn of(name: &str, value: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn new(name: &str, value: impl Fn(&str) -> Option<String>) -> Self {
         let value = |key: &str| value(key).unwrap_or_default();
         let values = match name {
             "Read" | "Write" | "Edit" => vec![end_of_path(&value("file_path"))],
@@ -29,12 +29,12 @@ impl Caption {
 
     /// Returns the caption as plain text.
     pub fn plain(&self) -> String {
-        self.with_values(|value| value.to_owned())
+        self.render(|value| value.to_owned())
     }
 
     /// Returns the caption with Markdown escaped.
     pub fn escaped(&self) -> String {
-        self.with_values(unmarked)
+        self.render(escape_markdown)
     }
 
     /// Returns the line that shows a call in a chat.
@@ -47,7 +47,7 @@ impl Caption {
         format!("\n-# *~~{}~~ — denied*\n", self.escaped())
     }
 
-    fn with_values(&self, shown: impl Fn(&str) -> String) -> String {
+    fn render(&self, shown: impl Fn(&str) -> String) -> String {
         if self.values.is_empty() {
             self.tool.clone()
         } else {
@@ -58,7 +58,7 @@ impl Caption {
 }
 
 /// Escapes `*` and `_` for Markdown.
-pub fn unmarked(text: &str) -> String {
+pub fn escape_markdown(text: &str) -> String {
     text.replace('*', "\\*").replace('_', "\\_")
 }
 
@@ -77,7 +77,7 @@ fn end_of_path(path: &str) -> String {
 }
 
 fn first_line(command: &str) -> String {
-    command.lines().next().unwrap_or_default().chars().take(COMMAND_CHARS).collect()
+    command.lines().next().unwrap_or_default().chars().take(MAX_COMMAND_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -85,14 +85,14 @@ mod tests {
     use super::*;
 
     fn caption(name: &str, given: &[(&str, &str)]) -> Caption {
-        Caption::of(name, |key| {
+        Caption::new(name, |key| {
             given.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned())
         })
     }
 
     /// ST-20, ST-21: A caption shows the main input of each tool.
     #[test]
-    fn a_call_is_told_in_a_few_words() {
+    fn caption_shows_tool_and_main_input() {
         let check = |name: &str, given: &[(&str, &str)], expected: &str| {
             assert_eq!(caption(name, given).escaped(), expected);
         };
@@ -116,7 +116,7 @@ mod tests {
 
     /// ST-6: A call is shown as a small line, struck out if it was refused.
     #[test]
-    fn a_refused_call_is_struck_out() {
+    fn refused_call_is_struck_out() {
         let caption = caption("Read", &[("file_path", "a_b.md")]);
         assert_eq!(caption.line(), "\n-# *Read(a\\_b.md)*\n");
         assert_eq!(caption.denied_line(), "\n-# *~~Read(a\\_b.md)~~ — denied*\n");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// The kind of a server tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ServerKind {
+pub enum ServerToolKind {
     /// Reads data from the server. The result may contain text by other people.
     Read,
     /// Changes only what belongs to the user, reaches nobody else, and can be undone.
@@ -19,9 +19,9 @@ pub enum ServerKind {
 }
 
 /// The kinds of tools by their full name: `mcp__<server>__<tool>`.
-pub type ServerKinds = BTreeMap<String, ServerKind>;
+pub type ServerToolKinds = BTreeMap<String, ServerToolKind>;
 
-impl ServerKind {
+impl ServerToolKind {
     pub const ALL: [Self; 5] = [Self::Read, Self::Own, Self::Fetch, Self::Search, Self::Send];
 
     /// Returns the word in `mcp.json`.
@@ -36,12 +36,12 @@ impl ServerKind {
     }
 
     /// Parses the word in `mcp.json`.
-    pub fn read(word: &str) -> Option<Self> {
+    pub fn from_name(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
     /// Describes the effects of the kind and its approvals, for the user who accepts a tool.
-    pub fn in_words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Read => "looks things up, without asking",
             Self::Own => "changes only your own things, without asking",

@@ -1,19 +1,19 @@
 //! An independent implementation of the permission table: no more may run than it allows.
 
-use domain::approval::{ApprovalId, Consent, Grant, Scope, Standing};
+use domain::approval::{ApprovalId, Consent, Grant, Scope, StandingApproval};
 use domain::conversation::Json;
-use domain::dice::Dice;
 use domain::label::{Label, Realm};
-use domain::permission::{Authority, Clock, Mode, decide};
+use domain::permission::{Authority, Mode, PlannerClock, decide};
 use domain::phrase::Habits;
-use domain::place::{Aside, Follow, Place};
+use domain::place::{BackgroundPlace, ChainPosition, Place};
+use domain::rng::Rng;
 use domain::schedule::ToolRule;
-use domain::tool::{ServerKinds, ToolCall, ToolSpec};
+use domain::tool::{ServerToolKinds, ToolCall, ToolSpec};
 use jiff::Timestamp;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use crate::house::TOOLS;
+use crate::harness::TOOLS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
@@ -83,24 +83,24 @@ const CALLS: [(&str, &str, Column); 43] = [
 
 /// The expected decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum May {
+enum Expected {
     Run,
     Ask,
     Not,
 }
 
-fn may(column: Column, Authority { place, knows, .. }: &Authority) -> May {
+fn expected_decision(column: Column, Authority { place, label: knows, .. }: &Authority) -> Expected {
     let unattended = matches!(place, Place::Background(_));
     let tainted = knows.is_tainted();
     let private = knows.is_private();
     match column {
-        C::Never => May::Not,
-        C::Alarm if tainted && unattended => May::Not,
-        C::Networked if tainted => May::Not,
-        C::Harmless | C::Alarm | C::Note | C::Reversible | C::Typed => May::Run,
-        C::Search if tainted && private => May::Ask,
-        C::Search => May::Run,
-        C::Authority | C::Destructive | C::Networked | C::Fetch | C::Server => May::Ask,
+        C::Never => Expected::Not,
+        C::Alarm if tainted && unattended => Expected::Not,
+        C::Networked if tainted => Expected::Not,
+        C::Harmless | C::Alarm | C::Note | C::Reversible | C::Typed => Expected::Run,
+        C::Search if tainted && private => Expected::Ask,
+        C::Search => Expected::Run,
+        C::Authority | C::Destructive | C::Networked | C::Fetch | C::Server => Expected::Ask,
     }
 }
 
@@ -111,28 +111,28 @@ struct Case {
     consent: Consent,
     granted: bool,
     /// The calls with an "always" of the user.
-    said: Vec<ToolCall>,
+    always_calls: Vec<ToolCall>,
 }
 
 fn specs() -> Vec<ToolSpec> {
     TOOLS.map(|(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class }).to_vec()
 }
 
-fn clock() -> Option<Clock> {
-    static CLOCK: LazyLock<Clock> = LazyLock::new(|| {
+fn clock() -> Option<PlannerClock> {
+    static CLOCK: LazyLock<PlannerClock> = LazyLock::new(|| {
         let now = "2026-11-16T08:00[Europe/Madrid]".parse().expect("a time");
-        Clock { now, habits: Habits::default(), routines: Vec::new(), undone: Vec::new() }
+        PlannerClock { now, habits: Habits::default(), routines: Vec::new(), undone: Vec::new() }
     });
     Some(CLOCK.clone())
 }
 
-fn label(dice: &mut Dice) -> Label {
-    let realm = Realm::ALL[(dice.roll() % 11) as usize];
+fn label(dice: &mut Rng) -> Label {
+    let realm = Realm::ALL[(dice.next_u64() % 11) as usize];
     [Label::PLAIN, Label::private(realm), Label::outside(realm), Label::both(realm)]
-        [(dice.roll() % 4) as usize]
+        [(dice.next_u64() % 4) as usize]
 }
 
-fn list(dice: &mut Dice) -> Vec<String> {
+fn list(dice: &mut Rng) -> Vec<String> {
     let names = ["Bash", "Read", "Write(**.md)", "Edit(**.md)", "WebFetch", "WebSearch", "mcp__notes__add"];
     let own = [
         "schedule",
@@ -146,63 +146,70 @@ fn list(dice: &mut Dice) -> Vec<String> {
     names
         .iter()
         .chain(&own)
-        .filter(|_| !dice.roll().is_multiple_of(3))
+        .filter(|_| !dice.next_u64().is_multiple_of(3))
         .map(|name| (*name).to_owned())
         .collect()
 }
 
-fn rule(dice: &mut Dice) -> ToolRule {
-    match dice.roll() % 5 {
-        0 => ToolRule::Usual,
+fn tool_rule(dice: &mut Rng) -> ToolRule {
+    match dice.next_u64() % 5 {
+        0 => ToolRule::SameAsMain,
         1 => ToolRule::Except(list(dice)),
         _ => ToolRule::Only(list(dice)),
     }
 }
 
-fn call(dice: &mut Dice) -> (ToolCall, Column) {
-    let (name, input, column) = CALLS[(dice.roll() % CALLS.len() as u64) as usize];
-    let input = Json(input.replace('#', &format!("x{:x}", dice.roll() & 0xffff)));
+fn call(dice: &mut Rng) -> (ToolCall, Column) {
+    let (name, input, column) = CALLS[(dice.next_u64() % CALLS.len() as u64) as usize];
+    let input = Json(input.replace('#', &format!("x{:x}", dice.next_u64() & 0xffff)));
     (ToolCall { id: "c".to_owned(), name: name.to_owned(), input }, column)
 }
 
-fn case(dice: &mut Dice) -> Case {
+fn case(dice: &mut Rng) -> Case {
     let (call, column) = call(dice);
-    let place = match dice.roll() % 4 {
-        0 => Place::Main(Follow::Alone),
+    let place = match dice.next_u64() % 4 {
+        0 => Place::Main(ChainPosition::NotInChain),
         1 => Place::Fork,
-        2 => Place::Background(Aside::Forked(Follow::Alone)),
-        _ => Place::Background(Aside::Isolated(Follow::Alone)),
+        2 => Place::Background(BackgroundPlace::Forked(ChainPosition::NotInChain)),
+        _ => Place::Background(BackgroundPlace::Isolated(ChainPosition::NotInChain)),
     };
     let tools = match place {
-        Place::Background(_) => rule(dice),
-        Place::Main(_) | Place::Fork => ToolRule::Usual,
+        Place::Background(_) => tool_rule(dice),
+        Place::Main(_) | Place::Fork => ToolRule::SameAsMain,
     };
-    let mode = Mode::ALL[(dice.roll() % 4) as usize];
+    let mode = Mode::ALL[(dice.next_u64() % 4) as usize];
     let links = vec!["https://typed.example/page".to_owned()];
     let authority = Authority {
         place,
         tools,
         mode,
-        knows: label(dice),
+        label: label(dice),
         links,
         request: None,
-        kinds: ServerKinds::new(),
+        server_kinds: ServerToolKinds::new(),
         clock: clock(),
     };
     let mut said: Vec<ToolCall> = (0..2).map(|_| crate::policy::call(dice).0).collect();
-    if dice.roll().is_multiple_of(4) {
+    if dice.next_u64().is_multiple_of(4) {
         said.push(call.clone());
     }
     let standing = |(number, said): (u64, &ToolCall)| {
         let tool = said.name.clone();
         let scope = Scope::of(said);
-        Standing { id: ApprovalId(number), tool, scope, until: Timestamp::MAX }
+        StandingApproval { id: ApprovalId(number), tool, scope, expires_at: Timestamp::MAX }
     };
     let always = (2..).zip(&said).map(standing).collect();
-    let granted = dice.roll().is_multiple_of(8);
-    let grant = Grant { id: ApprovalId(1), call: call.clone(), until: Timestamp::MAX };
+    let granted = dice.next_u64().is_multiple_of(8);
+    let grant = Grant { id: ApprovalId(1), call: call.clone(), expires_at: Timestamp::MAX };
     let grants = if granted { vec![grant] } else { Vec::new() };
-    Case { call, column, authority, consent: Consent { always, grants }, granted, said }
+    Case {
+        call,
+        column,
+        authority,
+        consent: Consent { standing: always, grants },
+        granted,
+        always_calls: said,
+    }
 }
 
 /// Returns whether an "always" to `said` covers `call`: the same input, the same note, or the same
@@ -216,8 +223,8 @@ fn is_same(said: &ToolCall, call: &ToolCall, column: Column) -> bool {
 }
 
 /// Returns whether an earlier permission covers a call that would be asked for.
-fn was_allowed(case: &Case) -> bool {
-    let Authority { mode, knows, place, .. } = &case.authority;
+fn has_prior_permission(case: &Case) -> bool {
+    let Authority { mode, label: knows, place, .. } = &case.authority;
     let clean = !knows.is_tainted();
     match place {
         Place::Background(_) => false,
@@ -227,7 +234,7 @@ fn was_allowed(case: &Case) -> bool {
                 Mode::AcceptEdits => case.column == C::Note,
                 Mode::DontAsk | Mode::Ask => false,
             };
-            let always = || case.said.iter().any(|said| is_same(said, &case.call, case.column));
+            let always = || case.always_calls.iter().any(|said| is_same(said, &case.call, case.column));
             case.granted || (clean && (mode || always()))
         }
     }
@@ -236,9 +243,9 @@ fn was_allowed(case: &Case) -> bool {
 /// I1: For 100,000 random calls in any place, with any label and any earlier approvals, no more
 /// runs than the table allows.
 #[test]
-fn what_runs_is_never_more_than_the_table_says() {
+fn no_more_runs_than_the_table_allows() {
     let tools = specs();
-    let mut dice = Dice::new(41);
+    let mut dice = Rng::new(41);
     let mut ran = 0;
     let mut asked = 0;
     let mut refused = 0;
@@ -249,7 +256,11 @@ fn what_runs_is_never_more_than_the_table_says() {
         let unattended = matches!(authority.place, Place::Background(_));
         let Some(decision) = decide(call, &tools, authority, consent) else {
             asked += 1;
-            assert_ne!(may(*column, authority), May::Not, "{number}: {call:?} {authority:?}");
+            assert_ne!(
+                expected_decision(*column, authority),
+                Expected::Not,
+                "{number}: {call:?} {authority:?}"
+            );
             continue;
         };
         if decision.refusal().is_some() {
@@ -258,11 +269,11 @@ fn what_runs_is_never_more_than_the_table_says() {
         }
         ran += 1;
         stood += usize::from(decision.rule.id() == "standing");
-        assert_eq!(decision.knows, authority.knows, "what was known is written down with it");
-        let runs = match may(*column, authority) {
-            May::Run => true,
-            May::Ask => was_allowed(&case),
-            May::Not => false,
+        assert_eq!(decision.label, authority.label, "what was known is written down with it");
+        let runs = match expected_decision(*column, authority) {
+            Expected::Run => true,
+            Expected::Ask => has_prior_permission(&case),
+            Expected::Not => false,
         };
         assert!(runs, "{number}: {call:?} ran as {column:?} with {authority:?} and {consent:?}");
         let own = ["report_updates", "ping_user", "save_context"].contains(&call.name.as_str());
@@ -278,7 +289,7 @@ fn what_runs_is_never_more_than_the_table_says() {
 }
 
 /// Returns the level of a decision.
-fn weight(call: &ToolCall, tools: &[ToolSpec], authority: &Authority) -> u8 {
+fn permission_level(call: &ToolCall, tools: &[ToolSpec], authority: &Authority) -> u8 {
     match decide(call, tools, authority, &Consent::default()) {
         Some(decision) if decision.refusal().is_some() => 0,
         None => 1,
@@ -289,60 +300,60 @@ fn weight(call: &ToolCall, tools: &[ToolSpec], authority: &Authority) -> u8 {
 /// I12: In 10,000 chains of runs and subagents each has no more permissions than its caller, and
 /// keeps its label.
 #[test]
-fn nobody_in_a_family_may_do_more_than_who_sent_them() {
+fn subagent_never_exceeds_its_caller() {
     let tools = specs();
-    let mut dice = Dice::new(17);
+    let mut dice = Rng::new(17);
     let mut less = 0;
     for number in 0..10_000 {
-        let from_main = dice.roll().is_multiple_of(2);
+        let from_main = dice.next_u64().is_multiple_of(2);
         // A conversation with the user has a private label.
         let knows =
             if from_main { label(&mut dice).join(Label::private(Realm::Chat)) } else { label(&mut dice) };
         let mode = Mode::Ask;
         let links = vec!["https://typed.example/page".to_owned()];
-        let place = Place::Background(Aside::Forked(Follow::Alone));
+        let place = Place::Background(BackgroundPlace::Forked(ChainPosition::NotInChain));
         let mut parent = if from_main {
-            let place = Place::Main(Follow::Alone);
-            let tools = ToolRule::Usual;
+            let place = Place::Main(ChainPosition::NotInChain);
+            let tools = ToolRule::SameAsMain;
             Authority {
                 place,
                 tools,
                 mode,
-                knows,
+                label: knows,
                 links,
                 request: None,
-                kinds: ServerKinds::new(),
+                server_kinds: ServerToolKinds::new(),
                 clock: clock(),
             }
         } else {
             Authority {
                 place,
-                tools: rule(&mut dice),
+                tools: tool_rule(&mut dice),
                 mode,
-                knows,
+                label: knows,
                 links,
                 request: None,
-                kinds: ServerKinds::new(),
+                server_kinds: ServerToolKinds::new(),
                 clock: clock(),
             }
         };
-        for depth in 0..=dice.roll() % 3 {
+        for depth in 0..=dice.next_u64() % 3 {
             let own = Box::new(ToolRule::Only(list(&mut dice)));
             let is_run = matches!(parent.place, Place::Background(_));
             let tools_of_child =
-                if is_run { ToolRule::Within(Box::new(parent.tools.clone()), own) } else { *own };
-            let place = Place::Background(Aside::Isolated(Follow::Alone));
-            let knows = parent.knows.join(label(&mut dice));
+                if is_run { ToolRule::Intersection(Box::new(parent.tools.clone()), own) } else { *own };
+            let place = Place::Background(BackgroundPlace::Isolated(ChainPosition::NotInChain));
+            let knows = parent.label.join(label(&mut dice));
             let links = parent.links.clone();
-            let child = Authority { place, tools: tools_of_child, knows, links, ..parent.clone() };
+            let child = Authority { place, tools: tools_of_child, label: knows, links, ..parent.clone() };
             for _ in 0..4 {
                 let (call, _) = call(&mut dice);
                 // Tools that only work in the background are not compared.
                 if ["ping_user", "report_updates", "save_context"].contains(&call.name.as_str()) {
                     continue;
                 }
-                let above = weight(&call, &tools, &parent);
-                let below = weight(&call, &tools, &child);
+                let above = permission_level(&call, &tools, &parent);
+                let below = permission_level(&call, &tools, &child);
                 less += usize::from(below < above);
                 assert!(below <= above, "{number}/{depth}: {call:?}\n{parent:?}\n{child:?}");
             }

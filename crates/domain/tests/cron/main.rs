@@ -1,10 +1,10 @@
 //! Tests of cron times, also against a scan of the calendar and the crate croner.
 #![expect(clippy::unwrap_used, reason = "a missing value stops the test")]
 
-mod by_croner;
-mod by_scan;
+mod croner_oracle;
+mod scan_oracle;
 
-use domain::schedule::{Beat, Cron, Moment, Rhythm, Zone};
+use domain::schedule::{Cron, Moment, Recurrence, RecurrenceRule, Zone};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
@@ -17,7 +17,7 @@ fn at(text: &str) -> Zoned {
 }
 
 /// Returns the times of `cron` after `from` until `to`, in the zone of `from`.
-fn fires(cron: &str, from: &str, to: &str) -> Vec<String> {
+fn times(cron: &str, from: &str, to: &str) -> Vec<String> {
     let cron = Cron::parse(cron).unwrap();
     let from = at(from);
     let to = at(to);
@@ -29,8 +29,8 @@ fn fires(cron: &str, from: &str, to: &str) -> Vec<String> {
 /// SC-11, C1: A skipped time runs once right after the gap, a repeated one once, and `*` follows
 /// real time.
 #[test]
-fn a_change_of_the_clocks_neither_loses_nor_repeats_a_fire() {
-    let spring = |cron| fires(cron, "2026-03-29T00:00[Europe/Berlin]", "2026-03-30T00:00[Europe/Berlin]");
+fn clock_change_neither_loses_nor_repeats_a_time() {
+    let spring = |cron| times(cron, "2026-03-29T00:00[Europe/Berlin]", "2026-03-30T00:00[Europe/Berlin]");
     assert_eq!(spring("30 2 * * *"), ["29 03:00+02:00"]);
     assert_eq!(spring("0,30 2,3 * * *"), ["29 03:00+02:00", "29 03:30+02:00"]);
     assert_eq!(
@@ -40,7 +40,7 @@ fn a_change_of_the_clocks_neither_loses_nor_repeats_a_fire() {
     assert_eq!(spring("30 2-4/1 * * *"), ["29 03:30+02:00", "29 04:30+02:00"]);
     assert_eq!(spring("*/30 2 * * *"), [""; 0]);
 
-    let autumn = |cron| fires(cron, "2026-10-25T00:00[Europe/Berlin]", "2026-10-26T00:00[Europe/Berlin]");
+    let autumn = |cron| times(cron, "2026-10-25T00:00[Europe/Berlin]", "2026-10-26T00:00[Europe/Berlin]");
     assert_eq!(autumn("30 2 * * *"), ["25 02:30+02:00"]);
     assert_eq!(
         autumn("0,30 2,3 * * *"),
@@ -52,13 +52,13 @@ fn a_change_of_the_clocks_neither_loses_nor_repeats_a_fire() {
     );
 
     let second = "2026-10-25T02:10+01:00[Europe/Berlin]";
-    assert_eq!(fires("30 2 * * *", second, "2026-10-26T03:00[Europe/Berlin]"), ["26 02:30+01:00"]);
+    assert_eq!(times("30 2 * * *", second, "2026-10-26T03:00[Europe/Berlin]"), ["26 02:30+01:00"]);
 }
 
 /// SC-11: Times of a skipped day run at the start of the next one.
 #[test]
-fn a_day_that_was_left_out_fires_as_the_next_one_begins() {
-    let skipped = |cron| fires(cron, "2011-12-29T12:00[Pacific/Apia]", "2011-12-31T23:59[Pacific/Apia]");
+fn skipped_day_runs_at_the_start_of_the_next() {
+    let skipped = |cron| times(cron, "2011-12-29T12:00[Pacific/Apia]", "2011-12-31T23:59[Pacific/Apia]");
     assert_eq!(skipped("0 9 * * *"), ["31 00:00+14:00", "31 09:00+14:00"]);
     assert_eq!(skipped("0 9 30 12 *"), ["31 00:00+14:00"]);
     assert_eq!(skipped("0 9 * * fri"), ["31 00:00+14:00"]);
@@ -71,7 +71,7 @@ fn weekdays_are_counted_from_sunday_and_go_round() {
     let days = |weekdays: &str| {
         let from = "2026-11-14T23:59[UTC]";
         let cron = format!("0 12 * * {weekdays}");
-        let fires = fires(&cron, from, "2026-11-21T23:59[UTC]");
+        let fires = times(&cron, from, "2026-11-21T23:59[UTC]");
         fires.iter().map(|fire| fire[..2].parse::<u32>().unwrap() - 15).collect::<Vec<_>>()
     };
     for (weekdays, expected) in [
@@ -94,18 +94,18 @@ fn weekdays_are_counted_from_sunday_and_go_round() {
 
 /// SC-10: If both the day of the month and the weekday are given, either is enough, as in POSIX.
 #[test]
-fn of_two_days_that_are_named_either_is_enough() {
+fn day_of_month_or_weekday_is_enough() {
     assert_eq!(
-        fires("0 9 13 * 5", "2026-11-01T00:00[Europe/Berlin]", "2026-12-01T00:00[Europe/Berlin]"),
+        times("0 9 13 * 5", "2026-11-01T00:00[Europe/Berlin]", "2026-12-01T00:00[Europe/Berlin]"),
         ["06 09:00+01:00", "13 09:00+01:00", "20 09:00+01:00", "27 09:00+01:00"]
     );
     assert_eq!(
-        fires("0 9 10 * 5", "2026-11-05T00:00[Europe/Berlin]", "2026-11-14T00:00[Europe/Berlin]"),
+        times("0 9 10 * 5", "2026-11-05T00:00[Europe/Berlin]", "2026-11-14T00:00[Europe/Berlin]"),
         ["06 09:00+01:00", "10 09:00+01:00", "13 09:00+01:00"]
     );
     // A field that is open to all days leaves the choice to the other.
     assert_eq!(
-        fires("0 9 * * 5", "2026-11-05T00:00[Europe/Berlin]", "2026-11-14T00:00[Europe/Berlin]"),
+        times("0 9 * * 5", "2026-11-05T00:00[Europe/Berlin]", "2026-11-14T00:00[Europe/Berlin]"),
         ["06 09:00+01:00", "13 09:00+01:00"]
     );
 }
@@ -113,14 +113,14 @@ fn of_two_days_that_are_named_either_is_enough() {
 /// C2: A delay is in real minutes, across and within clock changes.
 #[test]
 fn a_delay_is_elapsed_time_in_every_zone() {
-    for name in by_scan::ZONES.map(|(name, _)| name) {
+    for name in scan_oracle::ZONES.map(|(name, _)| name) {
         let zone = zone(name);
         for change in zone.following("2009-01-01T00:00Z".parse().unwrap()).take(12) {
             for (early, minutes) in
                 [(1, 1), (1, 2), (30, 60), (90, 45), (600, 1_440), (0, 7), (3_000, 50_000)]
             {
                 let now = (change.timestamp() - SignedDuration::from_mins(early)).to_zoned(zone.clone());
-                let due = Moment::after(&now, minutes).unwrap().at;
+                let due = Moment::minutes_after(&now, minutes).unwrap().at;
                 assert_eq!(
                     due.duration_since(now.timestamp()),
                     SignedDuration::from_mins(i64::from(minutes))
@@ -131,7 +131,7 @@ fn a_delay_is_elapsed_time_in_every_zone() {
 }
 
 #[test]
-fn the_newest_fire_of_a_stretch_is_found_and_both_ends_count() {
+fn last_time_of_an_inclusive_range_is_found() {
     let berlin = zone("Europe/Berlin");
     let last = |cron: &str, from: &str, to: &str| {
         let stamp = |text: &str| at(&format!("2026-11-{text}[Europe/Berlin]")).timestamp();
@@ -147,7 +147,7 @@ fn the_newest_fire_of_a_stretch_is_found_and_both_ends_count() {
 }
 
 #[test]
-fn the_period_is_the_distance_to_the_fire_that_follows() {
+fn period_is_the_distance_to_the_next_time() {
     let berlin = zone("Europe/Berlin");
     let period = |cron: &str, from: &str| {
         let from = at(&format!("{from}[Europe/Berlin]")).timestamp();
@@ -161,10 +161,10 @@ fn the_period_is_the_distance_to_the_fire_that_follows() {
 
 /// SC-11: An interval of days is counted on the calendar from its first day.
 #[test]
-fn every_few_days_keeps_its_time_of_day() {
+fn interval_of_days_keeps_its_time_of_day() {
     let zone = Some(Zone::named("Europe/Berlin").unwrap());
-    let beat = Beat::Days { every: 3, from: "2026-03-23T02:30".parse().unwrap() };
-    let rhythm = Rhythm { beat, until: "2026-04-01".parse().ok(), zone };
+    let beat = RecurrenceRule::Days { every: 3, from: "2026-03-23T02:30".parse().unwrap() };
+    let rhythm = Recurrence { rule: beat, until: "2026-04-01".parse().ok(), zone };
     let tokyo = self::zone("Asia/Tokyo");
     let next = |after: &Timestamp| rhythm.next(*after, &tokyo);
     let fires: Vec<Timestamp> =
@@ -182,7 +182,7 @@ fn every_few_days_keeps_its_time_of_day() {
 }
 
 #[test]
-fn a_zone_is_known_by_its_name() {
+fn zone_is_found_by_name() {
     assert_eq!(Zone::named(" europe/berlin ").unwrap(), Zone::named("Europe/Berlin").unwrap());
     let wrong = Zone::named("Europe/Atlantis").unwrap_err().to_string();
     assert!(wrong.contains("Atlantis") && wrong.contains("Europe/Berlin"), "{wrong}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The head of a vendor's response, as far as it says whether more calls are welcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct ResponseHead {
     /// Whether the vendor accepted the request.
     pub accepted: bool,
     /// The rate limits that it states. Many servers state none.
@@ -15,7 +15,7 @@ pub struct Head {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
     /// The unit that it counts.
-    pub unit: Unit,
+    pub unit: RateLimitUnit,
     /// The most units at once.
     pub limit: u64,
     /// The units that are left.
@@ -26,7 +26,7 @@ pub struct RateLimit {
 
 /// The unit of a rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum RateLimitUnit {
     Requests,
     /// Tokens that are read, or that are read and written.
     Tokens,

@@ -3,7 +3,7 @@
 //! A search is a separate call: it sends the query and nothing of the conversation. A search engine
 //! that the user has configured does not use this port.
 
-use domain::cost::{Call, Refusal};
+use domain::cost::{BudgetRefusal, ModelCall};
 use futures_util::future::BoxFuture;
 
 /// Searches the web on the servers of a vendor.
@@ -13,33 +13,33 @@ pub trait VendorSearch: Send + Sync {
 
     /// Returns the calls of the most expensive search possible. The daily limit is checked against
     /// them.
-    fn most(&self) -> Vec<Call>;
+    fn max_calls(&self) -> Vec<ModelCall>;
 
     /// Searches for `query`. Dropping the future ends the call.
-    fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Searched>;
+    fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, SearchOutcome>;
 }
 
 /// A search that has ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Searched {
+pub struct SearchOutcome {
     /// The calls to record: those of the model, and one for each search that the vendor charges.
-    pub spent: Vec<Call>,
+    pub spent: Vec<ModelCall>,
     /// The results.
-    pub findings: Result<Findings, SearchFailure>,
+    pub results: Result<SearchResults, SearchFailure>,
 }
 
 /// The results of a search. All texts are untrusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Findings {
+pub struct SearchResults {
     /// The pages, best first.
-    pub pages: Vec<FoundPage>,
+    pub pages: Vec<ResultPage>,
     /// The answer that the searching model gave from these pages; may be empty.
     pub answer: String,
 }
 
 /// A page in the results of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FoundPage {
+pub struct ResultPage {
     /// The title.
     pub title: String,
     /// The address.
@@ -52,7 +52,7 @@ pub struct FoundPage {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchFailure {
     /// The account, the model or the server has no web search.
-    #[error("{vendor} does not allow web searches ({reason}). {fix} {INSTEAD}")]
+    #[error("{vendor} does not allow web searches ({reason}). {fix} {ALTERNATIVE_HINT}")]
     NotAllowed {
         /// The vendor, or the address of the server.
         vendor: String,
@@ -62,7 +62,7 @@ pub enum SearchFailure {
         fix: &'static str,
     },
     /// The server answered without searching, so its answer would be made up.
-    #[error("{0} answered without searching, so it may have no web search. {INSTEAD}")]
+    #[error("{0} answered without searching, so it may have no web search. {ALTERNATIVE_HINT}")]
     NotSearched(String),
     /// Too many searches or requests.
     #[error("The vendor allows no more searches at the moment. Try again in a minute.")]
@@ -81,11 +81,11 @@ pub enum SearchFailure {
     Declined,
     /// The daily limit of background work.
     #[error("{0}")]
-    Overspent(#[from] Refusal),
+    Overspent(#[from] BudgetRefusal),
     /// Anything else: the key, the network, the account.
     #[error("The search failed: {0}")]
     Failed(String),
 }
 
 /// How to search without the vendor.
-const INSTEAD: &str = "OLLIM_SEARCH_URL sets a SearXNG or an API like Brave's instead.";
+const ALTERNATIVE_HINT: &str = "OLLIM_SEARCH_URL sets a SearXNG or an API like Brave's instead.";

@@ -2,62 +2,62 @@
 
 #![expect(clippy::expect_used, reason = "test helpers stop at once with the reason")]
 
-mod answering;
-mod cancelling;
-mod late;
+mod answers;
+mod cancellation;
+mod faults;
+mod late_answers;
 mod modes;
-mod trouble;
 
 use expect_test::Expect;
-use testkit::oracle::examine;
-use testkit::puppet::Line;
+use testkit::oracle::find_violations;
+use testkit::scripted_model::ModelOutcome;
 use testkit::story::Story;
 
-const ONE: &str = r#"{"number":1}"#;
+const FIRST_ITEM: &str = r#"{"number":1}"#;
 /// The reply to switching to the mode `default`.
-const ASKING: &str = "told> from now on the mode is `default`";
+const MODE_SET: &str = "told> from now on the mode is `default`";
 
 /// Starts with two items in the inbox and the mode `default`.
 fn story() -> Story {
     let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
-    story.model([
-        Line::calls_all(&[("inbox_add", r#"{"text":"milk"}"#), ("inbox_add", r#"{"text":"tea"}"#)]),
-        Line::says("Kept."),
+    story.script([
+        ModelOutcome::tool_calls(&[("inbox_add", r#"{"text":"milk"}"#), ("inbox_add", r#"{"text":"tea"}"#)]),
+        ModelOutcome::text("Kept."),
     ]);
-    story.human("remember milk and tea").human_commands("/permissions default");
+    story.user("remember milk and tea").user_commands("/permissions default");
     story
 }
 
 /// The model asks to remove the first item, then continues with `lines`.
-fn asked(lines: impl IntoIterator<Item = Line>) -> Story {
+fn story_with_open_approval(lines: impl IntoIterator<Item = ModelOutcome>) -> Story {
     let mut story = story();
-    story.model([remove(ONE)]).model(lines);
-    story.human_adds("drop the milk").hears("asks 1>");
+    story.script([remove(FIRST_ITEM)]).script(lines);
+    story.user_sends("drop the milk").wait_for_line("asks 1>");
     story
 }
 
-fn remove(input: &str) -> Line {
-    Line::calls("inbox_remove", input)
+fn remove(input: &str) -> ModelOutcome {
+    ModelOutcome::tool_call("inbox_remove", input)
 }
 
 /// Compares the transcript since the mode was set, and examines the data directory. Confirmations
 /// of answers are left out, because their position depends on timing.
 fn check(mut story: Story, expected: &Expect) {
-    let told = story.told();
-    let (_, since) = told.split_once(ASKING).expect("a mode");
+    let told = story.transcript();
+    let (_, since) = told.split_once(MODE_SET).expect("a mode");
     let heard = |line: &&str| !line.starts_with("told> allowed") && !line.starts_with("told> denied");
     let since: Vec<&str> = since.lines().skip(1).filter(heard).collect();
     expected.assert_eq(&(since.join("\n") + "\n"));
-    assert_eq!(wrong(&mut story), [""; 0], "{told}");
+    assert_eq!(findings(&mut story), [""; 0], "{told}");
 }
 
-fn wrong(story: &mut Story) -> Vec<String> {
-    let root = story.die().paths();
-    examine(root.root()).into_iter().filter(|wrong| !wrong.contains("has the mode")).collect()
+fn findings(story: &mut Story) -> Vec<String> {
+    let root = story.stop().paths();
+    find_violations(root.root()).into_iter().filter(|wrong| !wrong.contains("has the mode")).collect()
 }
 
 /// Sets the mode in the settings file, for the next start.
-fn prefer(story: &mut Story, mode: &str) {
+fn set_startup_mode(story: &mut Story, mode: &str) {
     let settings = story.paths().state().join("config.json");
     std::fs::write(settings, format!("{{\"permission_mode\":\"{mode}\"}}")).expect("settings");
 }

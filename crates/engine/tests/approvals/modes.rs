@@ -1,27 +1,35 @@
 //! Permission modes: which calls need an approval, where a mode applies, and what no mode allows.
 
-use domain::tool::{Class, ToolSpec};
+use domain::tool::{ToolClass, ToolSpec};
 use expect_test::expect;
 use std::borrow::Cow;
-use testkit::puppet::Line;
+use testkit::scripted_model::ModelOutcome;
 
-use super::{ONE, check, prefer, remove, story};
+use super::{FIRST_ITEM, check, remove, set_startup_mode, story};
 
 /// PM-1, PM-3, SL-11, MC-28: the mode is shown, chosen by its exact name, and applies to a fork
 /// alone if chosen there.
 #[test]
-fn a_mode_is_chosen_where_the_human_is() {
+fn mode_applies_to_the_current_conversation() {
     let mut story = story();
-    story.model([Line::says("I am here."), remove(ONE), Line::says("Gone."), remove(r#"{"number":2}"#)]);
+    story.script([
+        ModelOutcome::text("I am here."),
+        remove(FIRST_ITEM),
+        ModelOutcome::text("Gone."),
+        remove(r#"{"number":2}"#),
+    ]);
     story
-        .human_commands("/permissions")
-        .human_commands("/permissions DEFAULT")
-        .human_begins_command("/fork")
-        .hears("I am here.");
-    story.human_commands("/permissions bypassPermissions").human("drop the milk").human_commands("/exit");
-    story.human_adds("and the tea").hears("asks 1>").human_stops();
-    story.model([Line::says("Here again.")]).human_begins_command("/fork").hears("Here again.");
-    story.human_commands("/permissions");
+        .user_commands("/permissions")
+        .user_commands("/permissions DEFAULT")
+        .user_begins_command("/fork")
+        .wait_for_line("I am here.");
+    story.user_commands("/permissions bypassPermissions").user("drop the milk").user_commands("/exit");
+    story.user_sends("and the tea").wait_for_line("asks 1>").user_stops();
+    story
+        .script([ModelOutcome::text("Here again.")])
+        .user_begins_command("/fork")
+        .wait_for_line("Here again.");
+    story.user_commands("/permissions");
     check(
         story,
         &expect![[r#"
@@ -58,10 +66,10 @@ fn a_mode_is_chosen_where_the_human_is() {
 /// PM-1, PM-2, PM-5: in `dontAsk` calls are refused without asking, and the model reads which mode
 /// would help.
 #[test]
-fn who_does_not_want_to_be_asked_is_not() {
+fn dont_ask_mode_refuses_without_asking() {
     let mut story = story();
-    story.model([remove(ONE), Line::says("I may not.")]);
-    story.human_commands("/permissions dontAsk").human("drop the milk");
+    story.script([remove(FIRST_ITEM), ModelOutcome::text("I may not.")]);
+    story.user_commands("/permissions dontAsk").user("drop the milk");
     check(
         story,
         &expect![[r#"
@@ -77,15 +85,15 @@ fn who_does_not_want_to_be_asked_is_not() {
 
 /// PM-4, MC-29, RC-7: the mode at the start is the one in the settings, and a change is not stored.
 #[test]
-fn the_mode_at_the_start_is_the_one_in_the_settings() {
+fn startup_mode_comes_from_the_settings() {
     let mut story = story();
-    prefer(&mut story, "acceptEdits");
+    set_startup_mode(&mut story, "acceptEdits");
     story
         .crash()
-        .human_commands("/permissions")
-        .human_commands("/permissions dontAsk")
+        .user_commands("/permissions")
+        .user_commands("/permissions dontAsk")
         .crash()
-        .human_commands("/permissions");
+        .user_commands("/permissions");
     check(
         story,
         &expect![[r#"
@@ -104,23 +112,26 @@ fn the_mode_at_the_start_is_the_one_in_the_settings() {
 /// PM-5, PM-6, TP-17: `state/` is write-protected in every mode, and edits are accepted only
 /// outside it.
 #[test]
-fn the_folder_of_the_program_stays_closed() {
+fn state_directory_is_write_protected_in_every_mode() {
     let mut story = story();
-    story.lend(&[ToolSpec {
+    story.with_extra_tools(&[ToolSpec {
         name: "Write",
         description: Cow::Borrowed("Writes a file."),
         schema: "{}",
-        class: Class::Edits,
+        class: ToolClass::Edits,
     }]);
     for mode in ["dontAsk", "default", "acceptEdits", "bypassPermissions"] {
-        story.model([
-            Line::calls_all(&[("Write", r#"{"file_path":"state/config.json"}"#), ("Write", "{}")]),
-            Line::says("I may not."),
+        story.script([
+            ModelOutcome::tool_calls(&[("Write", r#"{"file_path":"state/config.json"}"#), ("Write", "{}")]),
+            ModelOutcome::text("I may not."),
         ]);
-        story.human_commands(&format!("/permissions {mode}")).human("change the settings");
+        story.user_commands(&format!("/permissions {mode}")).user("change the settings");
     }
-    story.model([Line::calls("Write", r#"{"file_path":"notes/day.md"}"#), Line::says("Written.")]);
-    story.human_commands("/permissions acceptEdits").human("write it down");
+    story.script([
+        ModelOutcome::tool_call("Write", r#"{"file_path":"notes/day.md"}"#),
+        ModelOutcome::text("Written."),
+    ]);
+    story.user_commands("/permissions acceptEdits").user("write it down");
     check(
         story,
         &expect![[r#"

@@ -4,53 +4,56 @@
 
 mod cards;
 mod digests;
-mod ease;
+mod focus;
 mod limits;
+mod pressing_words;
 mod quiet;
 mod seeds;
 mod why;
-mod words;
 
-use testkit::puppet::{Line, Puppet};
+use testkit::scripted_model::{ModelOutcome, ScriptedModel};
 use testkit::story::Story;
 
 /// Starts a story at a time of November 2026 in Madrid, such as `16T08:59`. The 16th is a Monday.
 /// `puppet` scripts the runs of the routine `mail`.
-fn at(time: &str, puppet: Puppet) -> Story {
-    Story::played_by(&format!("2026-11-{time}[Europe/Madrid]"), puppet)
+fn story_at(time: &str, model: ScriptedModel) -> Story {
+    Story::with_model(&format!("2026-11-{time}[Europe/Madrid]"), model)
 }
 
 /// A model whose background runs each send one numbered ping.
-fn pinging() -> Puppet {
+fn pinging_model() -> ScriptedModel {
     let mut pings = 0;
-    Puppet::answering(move |context| {
-        let last = context.said.last().map(|said| words(said)).unwrap_or_default();
+    ScriptedModel::answering(move |context| {
+        let last = context.entries.last().map(|said| text_of(said)).unwrap_or_default();
         if last.contains("[routine-bg:") {
             pings += 1;
-            Line::calls("ping_user", &format!(r#"{{"message":"ping {pings}"}}"#))
+            ModelOutcome::tool_call("ping_user", &format!(r#"{{"message":"ping {pings}"}}"#))
         } else {
-            Line::says("Done.")
+            ModelOutcome::text("Done.")
         }
     })
 }
 
 /// Returns the file of the routine `mail`, which runs in the background at these minutes and hours.
-fn mail(times: &str) -> String {
+fn mail_routine(times: &str) -> String {
     format!(
         "---\nid: mail\nbackground: true\ndescription: my mail\ncron: {times} * * *\nupdate-main-session: freely\n---\n\
          Triage my mail.\n"
     )
 }
 
-fn words(said: &domain::conversation::Said) -> String {
-    use domain::conversation::{Said, Text};
+fn text_of(said: &domain::conversation::EntryContent) -> String {
+    use domain::conversation::{EntryContent, Text};
     match said {
-        Said::Human(heard) => domain::context::heard(heard),
-        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => said.text(),
+        EntryContent::User(heard) => domain::context::user_text(heard),
+        EntryContent::Assistant(..)
+        | EntryContent::Tools(_)
+        | EntryContent::Summary(_)
+        | EntryContent::SummaryRecalled(_) => said.text(),
     }
 }
 
 /// Returns how often `words` occurs in the transcript.
 fn count(story: &Story, words: &str) -> usize {
-    story.told().matches(words).count()
+    story.transcript().matches(words).count()
 }

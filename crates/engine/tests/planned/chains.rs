@@ -2,11 +2,11 @@
 
 use domain::failure::Failure;
 use expect_test::expect;
-use testkit::oracle::examine;
-use testkit::puppet::{Line, Puppet};
-use testkit::story::{Story, Trouble};
+use testkit::oracle::find_violations;
+use testkit::scripted_model::{ModelOutcome, ScriptedModel};
+use testkit::story::{JournalFault, Story};
 
-use crate::{at, dentist, read, words};
+use crate::{dentist_reminder, read_in_request, story_at, text_of};
 
 /// A reminder with the id `c1`, due at nine, that allows `max` follow-up checks.
 fn chain(max: u32, head: &str) -> String {
@@ -14,24 +14,29 @@ fn chain(max: u32, head: &str) -> String {
     format!("---\nid: c1\nrun-at: 2026-11-16T09:00:00+01:00\n{max}{head}\n---\nwas the report sent?\n")
 }
 
-fn follows(minutes: u32) -> Line {
-    Line::calls("follow_up_chain", &format!(r#"{{"minutes_from_now":{minutes}}}"#))
+fn follow_up(minutes: u32) -> ModelOutcome {
+    ModelOutcome::tool_call("follow_up_chain", &format!(r#"{{"minutes_from_now":{minutes}}}"#))
 }
 
 fn story(max: u32, head: &str) -> Story {
-    let mut story = at("16T08:59:50");
-    story.file("reminders/report.md", &chain(max, head)).passes("1s");
+    let mut story = story_at("16T08:59:50");
+    story.write_file("reminders/report.md", &chain(max, head)).advance_time("1s");
     story
 }
 
 /// CH-1, CH-4, CH-5, CH-7, CH-9: a chain has at most its maximum of checks, each knows its number,
 /// and the last cannot continue it.
 #[test]
-fn a_chain_has_as_many_checks_as_it_may() {
+fn chain_stops_at_its_maximum() {
     let mut story = story(2, "background: true");
-    story.model([follows(5), Line::says("Not yet."), follows(6), Line::says("Not yet.")]);
-    story.model([follows(7), Line::says("Sent.")]).passes("30m");
-    let told: Vec<String> = [0, 2, 4].iter().map(|nth| read(&story, *nth)).collect();
+    story.script([
+        follow_up(5),
+        ModelOutcome::text("Not yet."),
+        follow_up(6),
+        ModelOutcome::text("Not yet."),
+    ]);
+    story.script([follow_up(7), ModelOutcome::text("Sent.")]).advance_time("30m");
+    let told: Vec<String> = [0, 2, 4].iter().map(|nth| read_in_request(&story, *nth)).collect();
     assert!(told[0].contains("CHAIN CONTEXT:") && told[0].contains("check 1 of 3"), "{}", told[0]);
     assert!(told[0].contains("follow_up_chain(minutes_from_now=N)"), "{}", told[0]);
     assert!(told[1].contains("check 2 of 3"), "{}", told[1]);
@@ -50,23 +55,23 @@ fn a_chain_has_as_many_checks_as_it_may() {
         fork/1a82e79b> follow_up_chain: Error: limit reached, this was the last check of its chain. if it is unresolved and cannot wait, ping now; otherwise let it end.
         fork/1a82e79b> assistant: Sent.
         -- mon 09:29
-    "#]].assert_eq(&story.told());
+    "#]].assert_eq(&story.transcript());
     expect![[r#"
         mon 09:00:00 reminder:c1 try 1 done
         mon 09:05:00 reminder:8144c24f try 1 done
         mon 09:11:00 reminder:8144c2ba try 1 done"#]]
     .assert_eq(&story.occurrences());
-    assert_eq!(story.files("reminders"), Vec::<String>::new());
+    assert_eq!(story.list_files("reminders"), Vec::<String>::new());
 }
 
 /// CH-2, CH-7: a follow-up check inherits the text and all settings of its parent.
 #[test]
-fn a_check_inherits_all_that_its_parent_has() {
+fn check_inherits_the_settings_of_its_parent() {
     let head = "background: true\nisolated: true\nmodel: haiku\nthinking: false\nallow-ping: false\n\
                 update-main-session: freely\nallowed-tools:\n- WebFetch\ndescription: the report";
     let mut story = story(2, head);
-    story.model([follows(5), Line::says("Not yet.")]).passes("20s");
-    let files = story.files("reminders");
+    story.script([follow_up(5), ModelOutcome::text("Not yet.")]).advance_time("20s");
+    let files = story.list_files("reminders");
     assert_eq!(files.len(), 1, "{files:?}");
     expect![[r#"
         ---
@@ -87,15 +92,18 @@ fn a_check_inherits_all_that_its_parent_has() {
         ---
         was the report sent?
     "#]]
-    .assert_eq(&story.reads_file(&format!("reminders/{}", files[0])));
+    .assert_eq(&story.read_file(&format!("reminders/{}", files[0])));
 }
 
 /// CH-7: a check is due the requested minutes after the request, also if the parent itself was
 /// late.
 #[test]
-fn a_check_comes_after_so_many_minutes() {
+fn check_is_due_after_the_requested_minutes() {
     let mut story = story(1, "background: true");
-    story.model([follows(5), Line::says("Not yet."), Line::says("Sent.")]).away("1h").passes("10m");
+    story
+        .script([follow_up(5), ModelOutcome::text("Not yet."), ModelOutcome::text("Sent.")])
+        .stop_for("1h")
+        .advance_time("10m");
     expect![[r#"
         mon 09:00:00 reminder:c1 try 1 done
         mon 10:04:51 reminder:8144c24f try 1 done"#]]
@@ -104,60 +112,68 @@ fn a_check_comes_after_so_many_minutes() {
 
 /// CH-8: a check starts without the conversation of the one before.
 #[test]
-fn a_check_starts_with_no_memory_of_the_one_before() {
+fn check_starts_without_the_previous_conversation() {
     let mut story = story(1, "background: true");
-    story.model([follows(1), Line::says("The secret is 42."), Line::says("Sent.")]).passes("2m");
+    story
+        .script([follow_up(1), ModelOutcome::text("The secret is 42."), ModelOutcome::text("Sent.")])
+        .advance_time("2m");
     assert_eq!(story.contexts().len(), 3);
-    let said: Vec<String> = story.contexts()[2].said.iter().map(|said| words(said)).collect();
+    let said: Vec<String> = story.contexts()[2].entries.iter().map(|said| text_of(said)).collect();
     assert!(said.iter().all(|said| !said.contains("42")), "{said:?}");
 }
 
 /// CH-6, CH-9: a reminder without a chain has no chain text and cannot be followed up.
 #[test]
-fn a_reminder_without_a_chain_is_not_followed() {
+fn reminder_without_a_chain_is_not_followed_up() {
     let mut story = story(0, "background: true");
-    story.model([follows(5), Line::says("Well.")]).passes("20s");
-    assert!(!read(&story, 0).contains("CHAIN"), "{}", read(&story, 0));
-    assert!(story.told().contains("Error: there is no active reminder context"), "{}", story.told());
-    assert_eq!(story.files("reminders"), Vec::<String>::new());
+    story.script([follow_up(5), ModelOutcome::text("Well.")]).advance_time("20s");
+    assert!(!read_in_request(&story, 0).contains("CHAIN"), "{}", read_in_request(&story, 0));
+    assert!(
+        story.transcript().contains("Error: there is no active reminder context"),
+        "{}",
+        story.transcript()
+    );
+    assert_eq!(story.list_files("reminders"), Vec::<String>::new());
 }
 
 /// CH-3, MC-20: on main the chain applies to the reminder's own turn, and not to the next message
 /// of the user.
 #[test]
-fn a_chain_on_main_holds_for_its_own_turn() {
+fn chain_on_main_applies_to_its_own_turn() {
     let mut story = story(2, "");
-    story.model([follows(5), Line::says("Was the report sent?")]).passes("20s");
-    assert!(read(&story, 0).contains("check 1 of 3"), "{}", read(&story, 0));
-    story.model([follows(5), Line::says("Well.")]).human("ask me again later");
+    story.script([follow_up(5), ModelOutcome::text("Was the report sent?")]).advance_time("20s");
+    assert!(read_in_request(&story, 0).contains("check 1 of 3"), "{}", read_in_request(&story, 0));
+    story.script([follow_up(5), ModelOutcome::text("Well.")]).user("ask me again later");
     assert!(
-        story.told().contains("follow_up_chain: Error: there is no active reminder context"),
+        story.transcript().contains("follow_up_chain: Error: there is no active reminder context"),
         "{}",
-        story.told()
+        story.transcript()
     );
-    assert_eq!(story.files("reminders").len(), 1);
-    story.model([Line::says("And now?")]).passes("5m");
-    assert!(read(&story, 4).contains("check 2 of 3"), "{}", read(&story, 4));
+    assert_eq!(story.list_files("reminders").len(), 1);
+    story.script([ModelOutcome::text("And now?")]).advance_time("5m");
+    assert!(read_in_request(&story, 4).contains("check 2 of 3"), "{}", read_in_request(&story, 4));
 }
 
 /// CH-3: another reminder that ends meanwhile does not end the chain.
 #[test]
-fn another_reminder_that_ends_meanwhile_takes_nothing_away() {
+fn chain_is_independent_of_other_reminders() {
     let mut story = story(1, "background: true");
-    story.model([Line::holds("Hm"), Line::says("Ring ring.")]);
-    story.file("reminders/call.md", &dentist("16T09:01", "background: true")).passes("90s");
+    story.script([ModelOutcome::hang("Hm"), ModelOutcome::text("Ring ring.")]);
+    story
+        .write_file("reminders/call.md", &dentist_reminder("16T09:01", "background: true"))
+        .advance_time("90s");
     assert!(story.occurrences().contains("reminder:d1 try 1 done"), "{}", story.occurrences());
-    story.model([follows(5), Line::says("Not yet.")]).crash().passes("10s");
-    assert_eq!(story.files("reminders").len(), 1, "{}", story.told());
+    story.script([follow_up(5), ModelOutcome::text("Not yet.")]).crash().advance_time("10s");
+    assert_eq!(story.list_files("reminders").len(), 1, "{}", story.transcript());
 }
 
 /// CH-7, A11: a check that is requested twice is scheduled once, at the time of the last request.
 #[test]
-fn a_check_that_is_asked_for_twice_is_one() {
+fn check_requested_twice_is_scheduled_once() {
     let mut story = story(1, "background: true");
-    story.model([follows(5), follows(8), Line::says("Not yet.")]).passes("20s");
-    assert_eq!(story.files("reminders").len(), 1, "{:?}", story.files("reminders"));
-    story.passes("10m");
+    story.script([follow_up(5), follow_up(8), ModelOutcome::text("Not yet.")]).advance_time("20s");
+    assert_eq!(story.list_files("reminders").len(), 1, "{:?}", story.list_files("reminders"));
+    story.advance_time("10m");
     expect![[r#"
         mon 09:00:00 reminder:c1 try 1 done
         mon 09:08:00 reminder:8144c24f try 1 done"#]]
@@ -166,24 +182,32 @@ fn a_check_that_is_asked_for_twice_is_one() {
 
 /// CH-7: an invalid number of minutes is refused.
 #[test]
-fn a_check_comes_no_sooner_than_in_a_minute() {
+fn check_needs_at_least_one_minute() {
     let mut story = story(1, "background: true");
-    story.model([follows(0), Line::says("Well.")]).passes("20s");
+    story.script([follow_up(0), ModelOutcome::text("Well.")]).advance_time("20s");
     assert!(
-        story.told().contains("`minutes_from_now` must be a whole number of minutes, at least 1"),
+        story.transcript().contains("`minutes_from_now` must be a whole number of minutes, at least 1"),
         "{}",
-        story.told()
+        story.transcript()
     );
-    assert_eq!(story.files("reminders"), Vec::<String>::new());
+    assert_eq!(story.list_files("reminders"), Vec::<String>::new());
 }
 
 /// A11, A8: a check whose parent fails afterwards still runs, and once for all tries of the parent.
 #[test]
-fn a_check_comes_though_its_parent_fails() {
-    let breaks = || Line::fails(Failure::Broken("500".to_owned()));
+fn check_runs_even_if_its_parent_fails() {
+    let breaks = || ModelOutcome::fail(Failure::VendorError("500".to_owned()));
     let mut story = story(1, "background: true");
-    story.model([follows(20), breaks(), follows(20), breaks(), follows(20), breaks(), Line::says("Sent.")]);
-    story.passes("40m");
+    story.script([
+        follow_up(20),
+        breaks(),
+        follow_up(20),
+        breaks(),
+        follow_up(20),
+        breaks(),
+        ModelOutcome::text("Sent."),
+    ]);
+    story.advance_time("40m");
     expect![[r#"
         mon 09:00:00 reminder:c1 try 3 failed: the model failed on its side (500).
         mon 09:26:15 reminder:8144c24f try 1 done"#]]
@@ -193,32 +217,46 @@ fn a_check_comes_though_its_parent_fails() {
 /// A11, CH-7: a retried check may move the next one, so the next one waits for it, and there is
 /// only one.
 #[test]
-fn the_next_check_waits_for_one_that_is_tried_again() {
-    let breaks = || Line::fails(Failure::Broken("500".to_owned()));
+fn next_check_waits_for_a_retried_one() {
+    let breaks = || ModelOutcome::fail(Failure::VendorError("500".to_owned()));
     let mut story = story(1, "background: true");
-    story.model([follows(1), breaks(), breaks(), follows(1), Line::says("Not yet."), Line::says("Sent.")]);
-    story.passes("20m");
+    story.script([
+        follow_up(1),
+        breaks(),
+        breaks(),
+        follow_up(1),
+        ModelOutcome::text("Not yet."),
+        ModelOutcome::text("Sent."),
+    ]);
+    story.advance_time("20m");
     expect![[r#"
         mon 09:00:00 reminder:c1 try 3 done
         mon 09:01:00 reminder:8144c24f try 0 cancelled: its time was changed
         mon 09:07:29 reminder:8144c24f try 1 done"#]]
     .assert_eq(&story.occurrences());
-    assert_eq!(story.files("reminders"), Vec::<String>::new());
+    assert_eq!(story.list_files("reminders"), Vec::<String>::new());
 }
 
 /// A11: for a crash at any write between a check and the next, there is exactly one next check, and
 /// it runs once.
 #[test]
-fn there_is_one_next_check_wherever_the_program_dies() {
+fn there_is_one_next_check_wherever_the_program_crashes() {
     for nth in 1..=9 {
-        for trouble in [Trouble::DiesBefore, Trouble::DiesAfter] {
-            let puppet = Puppet::answering(|context| match context.said.last().map(|said| words(said)) {
-                Some(said) if said.contains("check 1 of 2") => follows(2),
-                _ => Line::says("Not yet."),
-            });
-            let mut story = Story::played_by("2026-11-16T08:59:50[Europe/Madrid]", puppet);
-            story.file("reminders/report.md", &chain(1, "background: true")).passes("1s");
-            story.trouble(nth, trouble).passes("30s").crash().passes("4m").crash().passes("5s");
+        for trouble in [JournalFault::CrashBefore, JournalFault::CrashAfter] {
+            let model =
+                ScriptedModel::answering(|context| match context.entries.last().map(|said| text_of(said)) {
+                    Some(said) if said.contains("check 1 of 2") => follow_up(2),
+                    _ => ModelOutcome::text("Not yet."),
+                });
+            let mut story = Story::with_model("2026-11-16T08:59:50[Europe/Madrid]", model);
+            story.write_file("reminders/report.md", &chain(1, "background: true")).advance_time("1s");
+            story
+                .inject_journal_fault(nth, trouble)
+                .advance_time("30s")
+                .crash()
+                .advance_time("4m")
+                .crash()
+                .advance_time("5s");
             let tree = story.tree();
             let ended = story.occurrences();
             let told = format!("{nth} {trouble:?}:\n{ended}\n{tree}");
@@ -226,9 +264,9 @@ fn there_is_one_next_check_wherever_the_program_dies() {
             let children = ended.lines().count() - 1;
             assert!(children == 1 || children == 0 && !asked, "{told}");
             assert!(ended.lines().all(|line| line.ends_with("try 1 done")), "{told}");
-            assert_eq!(story.files("reminders"), Vec::<String>::new(), "{told}");
-            story.die();
-            assert_eq!(examine(story.paths().root()), Vec::<String>::new(), "{told}");
+            assert_eq!(story.list_files("reminders"), Vec::<String>::new(), "{told}");
+            story.stop();
+            assert_eq!(find_violations(story.paths().root()), Vec::<String>::new(), "{told}");
         }
     }
 }

@@ -1,28 +1,40 @@
 //! Crashes during runs, at every write: no entry is lost, and no message is sent twice.
 
 use expect_test::expect;
-use testkit::oracle::examine;
-use testkit::puppet::Line;
-use testkit::story::{Story, Trouble, forked};
+use testkit::oracle::find_violations;
+use testkit::scripted_model::ModelOutcome;
+use testkit::story::{JournalFault, Story, forked_job};
 
-use crate::{check, pings, story};
+use crate::{check, ping_call, story};
 
-fn mail(story: &mut Story) {
-    story.model([pings("two mails"), Line::says("Done."), Line::says("Done."), Line::says("Done.")]);
-    story.background(forked("routine:mail", "[routine-bg:mail] Triage my mail.")).settle();
+fn run_mail(story: &mut Story) {
+    story.script([
+        ping_call("two mails"),
+        ModelOutcome::text("Done."),
+        ModelOutcome::text("Done."),
+        ModelOutcome::text("Done."),
+    ]);
+    story
+        .run_in_background(forked_job("routine:mail", "[routine-bg:mail] Triage my mail."))
+        .wait_for_answers();
 }
 
 /// SE-11, MT-2: a run continues after a crash, and its earlier ping stays tracked.
 #[test]
-fn a_run_goes_on_after_a_crash() {
+fn run_continues_after_a_crash() {
     let mut story = story();
-    story.model([Line::says("Morning."), pings("two mails"), Line::holds("Let me"), Line::says("Done.")]);
+    story.script([
+        ModelOutcome::text("Morning."),
+        ping_call("two mails"),
+        ModelOutcome::hang("Let me"),
+        ModelOutcome::text("Done."),
+    ]);
     story
-        .human("good morning")
-        .background_begins([forked("routine:mail", "[routine-bg:mail] Triage my mail.")]);
-    story.hears("to the human").asked(3).crash().settle();
+        .user("good morning")
+        .start_in_background([forked_job("routine:mail", "[routine-bg:mail] Triage my mail.")]);
+    story.wait_for_line("to the human").wait_for_model_calls(3).crash().wait_for_answers();
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> good morning
         main> assistant: Morning.
@@ -41,7 +53,7 @@ fn a_run_goes_on_after_a_crash() {
     "#]],
     );
     check(
-        &story.state("session_history.jsonl"),
+        &story.state_file("session_history.jsonl"),
         &expect![[r#"
         {"event":"created","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
         {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
@@ -51,13 +63,26 @@ fn a_run_goes_on_after_a_crash() {
 
 /// SE-11, MT-5: a run during which the program crashes repeatedly ends visibly.
 #[test]
-fn a_run_ends_visibly_when_the_program_keeps_dying() {
+fn run_ends_visibly_after_repeated_crashes() {
     let mut story = story();
-    story.model([pings("up"), Line::holds("1"), Line::holds("2"), Line::holds("3")]);
-    story.background_begins([forked("routine:mail", "[routine-bg:mail] Triage my mail.")]).asked(2);
-    story.crash().asked(3).crash().asked(4).crash().hears("could not be finished");
+    story.script([
+        ping_call("up"),
+        ModelOutcome::hang("1"),
+        ModelOutcome::hang("2"),
+        ModelOutcome::hang("3"),
+    ]);
+    story
+        .start_in_background([forked_job("routine:mail", "[routine-bg:mail] Triage my mail.")])
+        .wait_for_model_calls(2);
+    story
+        .crash()
+        .wait_for_model_calls(3)
+        .crash()
+        .wait_for_model_calls(4)
+        .crash()
+        .wait_for_line("could not be finished");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         -- routine:mail runs: [routine-bg:mail] Triage my mail.
         fork/e6984080> calls ping_user {"message":"up"}
@@ -81,19 +106,19 @@ fn a_run_ends_visibly_when_the_program_keeps_dying() {
 /// SE-11, MT-6: for a crash or failed write at any point there is one event, and at most one record
 /// of the ping.
 #[test]
-fn a_run_leaves_one_event_wherever_the_program_dies() {
+fn run_leaves_one_event_wherever_the_program_crashes() {
     for nth in 1..=7 {
-        for trouble in [Trouble::DiesBefore, Trouble::DiesAfter, Trouble::Fails] {
+        for trouble in [JournalFault::CrashBefore, JournalFault::CrashAfter, JournalFault::Fail] {
             let mut story = story();
-            story.trouble(nth, trouble);
-            mail(&mut story);
-            story.crash().settle().die();
-            let events = story.state("session_history.jsonl").matches("bg_fork").count();
+            story.inject_journal_fault(nth, trouble);
+            run_mail(&mut story);
+            story.crash().wait_for_answers().stop();
+            let events = story.state_file("session_history.jsonl").matches("bg_fork").count();
             let sent = story.origins().matches("message_id").count();
-            let begun = usize::from(!(nth == 1 && trouble != Trouble::DiesAfter));
-            assert_eq!(events, begun, "{nth} {trouble:?}: {}", story.told());
+            let begun = usize::from(!(nth == 1 && trouble != JournalFault::CrashAfter));
+            assert_eq!(events, begun, "{nth} {trouble:?}: {}", story.transcript());
             assert!(sent <= 1, "{nth} {trouble:?}");
-            assert_eq!(examine(story.paths().root()), Vec::<String>::new(), "{nth} {trouble:?}");
+            assert_eq!(find_violations(story.paths().root()), Vec::<String>::new(), "{nth} {trouble:?}");
         }
     }
 }
@@ -101,10 +126,10 @@ fn a_run_leaves_one_event_wherever_the_program_dies() {
 /// MT-6: the file of sent messages is repaired at the next start after a crash, and foreign entries
 /// are kept.
 #[test]
-fn the_file_follows_after_a_crash() {
+fn file_is_repaired_after_a_crash() {
     let mut story = story();
-    mail(&mut story);
-    story.die();
+    run_mail(&mut story);
+    story.stop();
     let file = story.paths().state().join("fork_messages.json");
     let other = r#"[{"message_id":1340012345678901234,"fork_session_id":"9d1e","parent_session_id":null,"ts":1794726000.5}]"#;
     std::fs::write(&file, other).unwrap();
@@ -116,13 +141,17 @@ fn the_file_follows_after_a_crash() {
         {"fork_session_id":"9d1e","message_id":1340012345678901234,"parent_session_id":null}
     "#]],
     );
-    story.model([Line::says("Who?")]);
-    story.human_replies(1_340_012_345_678_901_234, "hello");
-    assert!(story.told().contains("notice> i don't know the session of that message"), "{}", story.told());
+    story.script([ModelOutcome::text("Who?")]);
+    story.user_replies(1_340_012_345_678_901_234, "hello");
+    assert!(
+        story.transcript().contains("notice> i don't know the session of that message"),
+        "{}",
+        story.transcript()
+    );
 
-    story.die();
+    story.stop();
     std::fs::write(&file, "[{").unwrap();
     story.crash();
-    assert!(story.told().contains("fork_messages.json was damaged"), "{}", story.told());
+    assert!(story.transcript().contains("fork_messages.json was damaged"), "{}", story.transcript());
     assert_eq!(story.origins().matches("message_id").count(), 2);
 }

@@ -1,15 +1,15 @@
 //! Stories about background runs: beside main, tracked, replied to, and with buttons.
 
-mod beside;
+mod background;
+mod button_faults;
 mod buttons;
 mod crashes;
-mod pressed;
 mod replies;
 
 use domain::context;
-use domain::conversation::Said;
+use domain::conversation::EntryContent;
 use expect_test::Expect;
-use testkit::puppet::Line;
+use testkit::scripted_model::ModelOutcome;
 use testkit::story::Story;
 
 fn story() -> Story {
@@ -20,23 +20,23 @@ fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-fn pings(words: &str) -> Line {
-    Line::calls("ping_user", &format!(r#"{{"message":"{words}"}}"#))
+fn ping_call(words: &str) -> ModelOutcome {
+    ModelOutcome::tool_call("ping_user", &format!(r#"{{"message":"{words}"}}"#))
 }
 
-fn reports(words: &str) -> Line {
-    Line::calls("report_updates", &format!(r#"{{"message":"{words}"}}"#))
+fn report_call(words: &str) -> ModelOutcome {
+    ModelOutcome::tool_call("report_updates", &format!(r#"{{"message":"{words}"}}"#))
 }
 
 /// Returns the last entry of the n-th request, counted from 0.
-fn read(story: &Story, nth: usize) -> String {
-    match story.contexts()[nth].said.last().map(|said| &**said) {
-        Some(Said::Human(heard)) => context::heard(heard),
+fn read_in_request(story: &Story, nth: usize) -> String {
+    match story.contexts()[nth].entries.last().map(|said| &**said) {
+        Some(EntryContent::User(heard)) => context::user_text(heard),
         other => panic!("{other:?} was read"),
     }
 }
 
 /// Returns the last entry of the newest request.
 fn read_last(story: &Story) -> String {
-    read(story, story.contexts().len() - 1)
+    read_in_request(story, story.contexts().len() - 1)
 }

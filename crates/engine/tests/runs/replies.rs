@@ -1,43 +1,49 @@
 //! Replies to messages: they open a fork of the run that sent the message, or quote it.
 
 use domain::context;
-use domain::conversation::Said;
+use domain::conversation::EntryContent;
 use expect_test::expect;
-use testkit::puppet::Line;
-use testkit::story::{Story, forked, isolated};
+use testkit::scripted_model::ModelOutcome;
+use testkit::story::{Story, forked_job, isolated_job};
 
-use crate::{check, pings, read_last, reports, story};
+use crate::{check, ping_call, read_last, report_call, story};
 
 /// Starts a story in which the routine `mail` has sent the message 5.
-fn pinged() -> Story {
+fn story_with_ping() -> Story {
     let mut story = story();
-    story.model([Line::says("Morning."), pings("two mails need you"), Line::says("Done.")]);
-    story.human("good morning").background(forked("routine:mail", "[routine-bg:mail] Triage my mail."));
+    story.script([
+        ModelOutcome::text("Morning."),
+        ping_call("two mails need you"),
+        ModelOutcome::text("Done."),
+    ]);
+    story
+        .user("good morning")
+        .run_in_background(forked_job("routine:mail", "[routine-bg:mail] Triage my mail."));
     story
 }
 
 /// Starts a story in which the user replies to that message and the fork is reported to main.
-fn replied() -> Story {
-    let mut story = pinged();
-    story.model([
-        Line::says("Anna and Ben."),
-        pings("again"),
-        Line::says("Sent."),
-        reports("Anna was answered"),
+fn story_with_reply() -> Story {
+    let mut story = story_with_ping();
+    story.script([
+        ModelOutcome::text("Anna and Ben."),
+        ping_call("again"),
+        ModelOutcome::text("Sent."),
+        report_call("Anna was answered"),
     ]);
-    story.model([Line::says("Noted."), Line::says("Yes.")]);
+    story.script([ModelOutcome::text("Noted."), ModelOutcome::text("Yes.")]);
 
-    story.human_replies(5, "who wrote?").human("ping me").human("write it down").hears("summary queued");
-    story.human("is that so?");
+    story.user_replies(5, "who wrote?").user("ping me").user("write it down").wait_for_line("summary queued");
+    story.user("is that so?");
     story
 }
 
 /// IF-13, IF-14, MT-9: a reply continues the run in a fork, and its report reaches main.
 #[test]
-fn a_reply_goes_on_with_the_run() {
-    let story = replied();
+fn reply_continues_the_run() {
+    let story = story_with_reply();
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> good morning
             main> assistant: Morning.
@@ -87,21 +93,23 @@ fn a_reply_goes_on_with_the_run() {
         "#]],
     );
     let reply = &story.contexts()[3];
-    let Some(Said::Human(heard)) = reply.said.last().map(|said| &**said) else { panic!("no reply") };
-    let heard = context::heard(heard);
+    let Some(EntryContent::User(heard)) = reply.entries.last().map(|said| &**said) else {
+        panic!("no reply")
+    };
+    let heard = context::user_text(heard);
     assert!(heard.starts_with("[2026-11-15 Sun 08:00 AM CET] [fork-started] you are now in"), "{heard}");
     assert!(
         heard.contains("resumed from a background fork reply") && heard.ends_with(".\n\nwho wrote?"),
         "{heard}"
     );
-    assert_eq!(reply.said.len(), 7, "it has the history of the run, and that of main before it");
+    assert_eq!(reply.entries.len(), 7, "it has the history of the run, and that of main before it");
 }
 
 /// IF-13, IF-16, IF-18, IF-36, SE-10: a reply has its own event under the session of the run, and
 /// adds no sent message.
 #[test]
-fn a_reply_speaks_under_the_session_of_the_run() {
-    let story = replied();
+fn reply_uses_the_session_of_the_run() {
+    let story = story_with_reply();
     check(
         &story.sessions(),
         &expect![[r#"
@@ -114,7 +122,7 @@ fn a_reply_speaks_under_the_session_of_the_run() {
         "#]],
     );
     check(
-        &story.state("session_history.jsonl"),
+        &story.state_file("session_history.jsonl"),
         &expect![[r#"
         {"event":"created","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
         {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
@@ -131,13 +139,21 @@ fn a_reply_speaks_under_the_session_of_the_run() {
 
 /// IF-20, MC-25, SE-9: a saved reply becomes main; later entries of the old main stay in the tree.
 #[test]
-fn a_saved_reply_takes_the_place_of_main() {
-    let mut story = pinged();
-    story.model([Line::says("Fine."), Line::says("Anna and Ben."), Line::says("Here.")]);
-    story.human("how are you?").human_replies(5, "who wrote?").human_begins_command("/save").hears("saved:");
-    story.human("where are we?");
+fn saved_reply_becomes_main() {
+    let mut story = story_with_ping();
+    story.script([
+        ModelOutcome::text("Fine."),
+        ModelOutcome::text("Anna and Ben."),
+        ModelOutcome::text("Here."),
+    ]);
+    story
+        .user("how are you?")
+        .user_replies(5, "who wrote?")
+        .user_begins_command("/save")
+        .wait_for_line("saved:");
+    story.user("where are we?");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> good morning
             main> assistant: Morning.
@@ -175,7 +191,7 @@ fn a_saved_reply_takes_the_place_of_main() {
         "#]],
     );
     check(
-        &story.state("session_history.jsonl"),
+        &story.state_file("session_history.jsonl"),
         &expect![[r#"
         {"event":"created","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
         {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
@@ -188,11 +204,11 @@ fn a_saved_reply_takes_the_place_of_main() {
 /// IF-13: the same message can be replied to again, under a new session if main has taken the one
 /// of the run.
 #[test]
-fn a_second_reply_begins_where_the_run_ended() {
-    let mut story = pinged();
-    story.model([Line::says("Anna."), Line::says("Anna again.")]);
-    story.human_replies(5, "who wrote?").human_begins_command("/save").hears("saved:");
-    story.human_replies(5, "who was it?");
+fn second_reply_starts_at_the_end_of_the_run() {
+    let mut story = story_with_ping();
+    story.script([ModelOutcome::text("Anna."), ModelOutcome::text("Anna again.")]);
+    story.user_replies(5, "who wrote?").user_begins_command("/save").wait_for_line("saved:");
+    story.user_replies(5, "who was it?");
     check(
         &story.tree(),
         &expect![[r#"
@@ -225,19 +241,23 @@ fn a_second_reply_begins_where_the_run_ended() {
 
 /// IF-20, MT-3: a saved reply to an isolated run replaces main, with a notice of the consequences.
 #[test]
-fn a_saved_reply_to_an_isolated_run_knows_nothing_of_main() {
+fn saved_reply_to_an_isolated_run_replaces_main() {
     let mut story = story();
-    story.model([
-        Line::says("Morning."),
-        pings("make tea"),
-        Line::says("Done."),
-        Line::says("Green."),
-        Line::says("No."),
+    story.script([
+        ModelOutcome::text("Morning."),
+        ping_call("make tea"),
+        ModelOutcome::text("Done."),
+        ModelOutcome::text("Green."),
+        ModelOutcome::text("No."),
     ]);
-    story.human("good morning").background(isolated("reminder:tea", "[reminder-bg:tea] Make tea."));
-    story.human_replies(5, "which?").human_begins_command("/save").hears("saved:").human("do you know me?");
+    story.user("good morning").run_in_background(isolated_job("reminder:tea", "[reminder-bg:tea] Make tea."));
+    story
+        .user_replies(5, "which?")
+        .user_begins_command("/save")
+        .wait_for_line("saved:")
+        .user("do you know me?");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> good morning
             main> assistant: Morning.
@@ -281,30 +301,39 @@ fn a_saved_reply_to_an_isolated_run_knows_nothing_of_main() {
 
 /// MT-10, MT-12: in an open fork a reply is quoted there, with a notice.
 #[test]
-fn a_reply_in_a_side_conversation_is_quoted() {
-    let mut story = pinged();
-    story.model([Line::says("I am here."), Line::says("Anna.")]);
-    story.human_begins_command("/fork").hears("I am here.").human_replies(5, "who wrote?");
+fn reply_in_a_fork_is_quoted() {
+    let mut story = story_with_ping();
+    story.script([ModelOutcome::text("I am here."), ModelOutcome::text("Anna.")]);
+    story.user_begins_command("/fork").wait_for_line("I am here.").user_replies(5, "who wrote?");
     assert_eq!(read_last(&story), "[2026-11-15 Sun 08:00 AM CET] > two mails need you\n\nwho wrote?");
-    let told = story.told();
+    let told = story.transcript();
     assert!(told.contains("notice> we are in a side conversation already, so your reply is added"), "{told}");
 }
 
 /// MT-7, MT-8, MT-11: after seven days a reply is quoted on main, with a notice; the next flush
 /// deletes the record.
 #[test]
-fn a_reply_to_an_old_message_is_quoted() {
-    let mut story = pinged();
+fn reply_to_an_old_message_is_quoted() {
+    let mut story = story_with_ping();
     for _ in 0..7 {
         story.clock("08:00").clock("07:59");
     }
     story.clock("08:00");
-    story.model([Line::says("I don't know."), pings("up"), Line::says("Done."), Line::says("What?")]);
-    story.human_replies(5, "who wrote?");
+    story.script([
+        ModelOutcome::text("I don't know."),
+        ping_call("up"),
+        ModelOutcome::text("Done."),
+        ModelOutcome::text("What?"),
+    ]);
+    story.user_replies(5, "who wrote?");
     assert!(read_last(&story).ends_with("> two mails need you\n\nwho wrote?"), "{}", read_last(&story));
-    assert!(story.told().contains("notice> the session of that message has expired"), "{}", story.told());
-    story.background(forked("routine:up", "[routine-bg:up] Up.")).human_replies(5, "and now?");
-    assert_eq!(story.told().matches("has expired").count(), 1, "it is unknown now");
+    assert!(
+        story.transcript().contains("notice> the session of that message has expired"),
+        "{}",
+        story.transcript()
+    );
+    story.run_in_background(forked_job("routine:up", "[routine-bg:up] Up.")).user_replies(5, "and now?");
+    assert_eq!(story.transcript().matches("has expired").count(), 1, "it is unknown now");
     check(
         &story.origins(),
         &expect![[r#"
@@ -315,15 +344,19 @@ fn a_reply_to_an_old_message_is_quoted() {
 
 /// AT-5, MT-12: a reply to any other message quotes it; a reply to an unknown message has no quote.
 #[test]
-fn a_reply_to_any_other_message_quotes_it() {
+fn reply_to_any_other_message_quotes_it() {
     let mut story = story();
-    story.model([Line::says("Morning.\n\nHow are you?"), Line::says("Good."), Line::says("What?")]);
-    story.human("good morning").human_replies(2, "fine");
+    story.script([
+        ModelOutcome::text("Morning.\n\nHow are you?"),
+        ModelOutcome::text("Good."),
+        ModelOutcome::text("What?"),
+    ]);
+    story.user("good morning").user_replies(2, "fine");
     assert_eq!(read_last(&story), "[2026-11-15 Sun 08:00 AM CET] > Morning.\n> \n> How are you?\n\nfine");
-    story.human_replies(77, "hm");
+    story.user_replies(77, "hm");
     assert_eq!(read_last(&story), "[2026-11-15 Sun 08:00 AM CET] hm");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> good morning
         main> assistant: Morning.
@@ -339,15 +372,20 @@ fn a_reply_to_any_other_message_quotes_it() {
 
 /// IF-6, MT-10: a second reply, to another run, is quoted in the fork that the first has opened.
 #[test]
-fn of_two_replies_the_second_finds_the_fork_open() {
-    let mut story = pinged();
-    story.model([pings("tea is ready"), Line::says("Done."), Line::holds("Anna"), Line::says("Green.")]);
+fn second_reply_is_quoted_in_the_fork_of_the_first() {
+    let mut story = story_with_ping();
+    story.script([
+        ping_call("tea is ready"),
+        ModelOutcome::text("Done."),
+        ModelOutcome::hang("Anna"),
+        ModelOutcome::text("Green."),
+    ]);
     // Pings need a minimum gap between each other.
-    story.passes_quietly(jiff::SignedDuration::from_mins(46));
-    story.background(forked("reminder:tea", "[reminder-bg:tea] Make tea."));
-    story.human_begins_reply(5, "who wrote?").human_replies(9, "which?");
+    story.advance_silently(jiff::SignedDuration::from_mins(46));
+    story.run_in_background(forked_job("reminder:tea", "[reminder-bg:tea] Make tea."));
+    story.user_begins_reply(5, "who wrote?").user_replies(9, "which?");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> good morning
         main> assistant: Morning.

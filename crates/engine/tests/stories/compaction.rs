@@ -1,47 +1,50 @@
 //! Stories about compaction: a summary replaces the entries before it, or nothing changes.
 
-use domain::conversation::{Image, Said, Text};
+use domain::conversation::{EntryContent, Image, Text};
 use domain::failure::Failure;
-use domain::turn::{Reply, Stop};
+use domain::turn::{ModelReply, StopReason};
 use expect_test::{Expect, expect};
-use testkit::puppet::{Line, Puppet};
+use testkit::scripted_model::{ModelOutcome, ScriptedModel};
 use testkit::story::Story;
 
-use crate::{Teller, story};
+use crate::{ModelKind, story};
 
 fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
 /// A reply after which the conversation has `tokens` tokens.
-fn filling(text: &str, tokens: u64) -> Line {
-    let Line::Reply(reply) = Line::says(text) else { panic!("a reply") };
+fn reply_with_usage(text: &str, tokens: u64) -> ModelOutcome {
+    let ModelOutcome::Reply(reply) = ModelOutcome::text(text) else { panic!("a reply") };
     let usage = domain::conversation::Usage { input: tokens, ..Default::default() };
-    Line::Reply(Reply { usage, stop: Stop::Said, ..reply })
+    ModelOutcome::Reply(ModelReply { usage, stop_reason: StopReason::Finished, ..reply })
 }
 
 /// Returns the entries of the n-th model call, without timestamps.
 fn read(story: &Story, n: usize) -> Vec<String> {
-    let words = |said: &Said| match said {
-        Said::Human(heard) => {
-            let read = domain::context::heard(heard);
+    let words = |said: &EntryContent| match said {
+        EntryContent::User(heard) => {
+            let read = domain::context::user_text(heard);
             read.split_once("] ").map_or(read.clone(), |(_, words)| words.to_owned())
         }
-        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => said.text(),
+        EntryContent::Assistant(..)
+        | EntryContent::Tools(_)
+        | EntryContent::Summary(_)
+        | EntryContent::SummaryRecalled(_) => said.text(),
     };
-    story.contexts()[n].said.iter().map(|said| words(said)).collect()
+    story.contexts()[n].entries.iter().map(|said| words(said)).collect()
 }
 
 /// Returns the preface of the last entry of the n-th call, which holds our own request.
-fn last_words(story: &Story, n: usize) -> String {
-    match story.contexts()[n].said.last().map(|said| &**said) {
-        Some(Said::Human(heard)) => heard.preface.clone(),
+fn last_preface(story: &Story, n: usize) -> String {
+    match story.contexts()[n].entries.last().map(|said| &**said) {
+        Some(EntryContent::User(heard)) => heard.preface.clone(),
         other => panic!("{other:?} is no request"),
     }
 }
 
 /// Returns the transcript without the vendor's own text about the length.
-fn in_our_words(told: &str) -> String {
+fn without_vendor_text(told: &str) -> String {
     let line = |line: &str| match (line.find("can read ("), line.find("). shorten")) {
         (Some(start), Some(end)) => format!("{}...{}\n", &line[..start + "can read (".len()], &line[end..]),
         (Some(_), None) | (None, _) => format!("{line}\n"),
@@ -53,19 +56,23 @@ fn in_our_words(told: &str) -> String {
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-const GOOD: &str = "The human flies to Lisbon with booking LH4711.";
+const GOOD_SUMMARY: &str = "The human flies to Lisbon with booking LH4711.";
 
 /// CP-1, CP-3, CP-4: `/compact` produces one event, one line of statistics, and a summary that
 /// replaces the entries.
-pub fn a_summary_stands_for_what_was_said(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::says("Noted."), filling(GOOD, 4_321), Line::says("LH4711.")]);
-    story.human("my booking to Lisbon is LH4711").clock("11:12");
+pub fn summary_replaces_the_entries(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::text("Noted."),
+        reply_with_usage(GOOD_SUMMARY, 4_321),
+        ModelOutcome::text("LH4711."),
+    ]);
+    story.user("my booking to Lisbon is LH4711").clock("11:12");
 
-    story.human_commands("/compact keep the booking").human("what was my booking?");
+    story.user_commands("/compact keep the booking").user("what was my booking?");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> my booking to Lisbon is LH4711
             main> assistant: Noted.
@@ -78,9 +85,9 @@ pub fn a_summary_stands_for_what_was_said(told_by: Teller) {
             main> assistant: LH4711.
         "#]],
     );
-    let request = last_words(&story, 1);
+    let request = last_preface(&story, 1);
     assert!(request.contains("LH4711") && request.contains("keep the booking"));
-    assert_eq!(read(&story, 2), [GOOD, "what was my booking?"]);
+    assert_eq!(read(&story, 2), [GOOD_SUMMARY, "what was my booking?"]);
     let history = std::fs::read_to_string(story.paths().state().join("session_history.jsonl"));
     let history = history.unwrap_or_default();
     assert_eq!(history.matches("\"compacted\"").count(), 1, "{history}");
@@ -88,21 +95,21 @@ pub fn a_summary_stands_for_what_was_said(told_by: Teller) {
 
 /// A summary without the required facts is requested once more, then rejected with a notice;
 /// nothing changes.
-pub fn a_forgetful_summary_is_refused_and_nothing_changes(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([
-        Line::says("Noted."),
-        Line::says("We talked about a flight that is booked."),
-        Line::says("There was talk of a journey by plane."),
-        Line::says("LH4711."),
+pub fn summary_without_required_facts_is_rejected(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::text("Noted."),
+        ModelOutcome::text("We talked about a flight that is booked."),
+        ModelOutcome::text("There was talk of a journey by plane."),
+        ModelOutcome::text("LH4711."),
     ]);
-    story.human("my booking is LH4711");
+    story.user("my booking is LH4711");
     let before = story.sessions();
 
-    story.human_commands("/compact").human("what was my booking?");
+    story.user_commands("/compact").user("what was my booking?");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> my booking is LH4711
             main> assistant: Noted.
@@ -113,7 +120,7 @@ pub fn a_forgetful_summary_is_refused_and_nothing_changes(told_by: Teller) {
             main> assistant: LH4711.
         "#]],
     );
-    let complaint = last_words(&story, 2);
+    let complaint = last_preface(&story, 2);
     assert!(complaint.contains("missing from your summary: LH4711"), "{complaint}");
     assert_eq!(read(&story, 3), ["my booking is LH4711", "Noted.", "what was my booking?"]);
     assert_eq!(story.sessions().lines().last(), before.lines().last());
@@ -121,16 +128,21 @@ pub fn a_forgetful_summary_is_refused_and_nothing_changes(told_by: Teller) {
 
 /// CP-6, CP-7, MC-7: a nearly full context window triggers a compaction. Messages wait for it and
 /// are answered once, in order.
-pub fn a_long_conversation_is_compacted_before_the_next_answer(told_by: Teller) {
-    let mut story = story(told_by);
-    story.room(10_000);
-    story.model([filling("Noted.", 8_500), Line::says(GOOD), Line::says("LH4711."), Line::says("At nine.")]);
-    story.human("my booking to Lisbon is LH4711");
+pub fn long_conversation_is_compacted_before_the_next_answer(model: ModelKind) {
+    let mut story = story(model);
+    story.with_context_window(10_000);
+    story.script([
+        reply_with_usage("Noted.", 8_500),
+        ModelOutcome::text(GOOD_SUMMARY),
+        ModelOutcome::text("LH4711."),
+        ModelOutcome::text("At nine."),
+    ]);
+    story.user("my booking to Lisbon is LH4711");
 
-    story.human_adds_at_once(&["what was my booking?", "and when?"]).settle();
+    story.user_sends_at_once(&["what was my booking?", "and when?"]).wait_for_answers();
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> my booking to Lisbon is LH4711
             main> assistant: Noted.
@@ -146,16 +158,25 @@ pub fn a_long_conversation_is_compacted_before_the_next_answer(told_by: Teller) 
 }
 
 /// A rejected compaction is not retried at once; the conversation continues.
-pub fn a_refused_compaction_does_not_come_back_at_every_message(told_by: Teller) {
-    let mut story = story(told_by);
-    story.room(10_000);
-    let forgetful = || Line::says("There was talk of a journey by plane.");
-    story.model([filling("Noted.", 8_100), forgetful(), forgetful(), filling("Yes.", 8_200)]);
-    story.model([filling("Still.", 8_900), Line::says(GOOD), Line::says("Good.")]);
+pub fn rejected_compaction_is_not_retried_at_every_message(model: ModelKind) {
+    let mut story = story(model);
+    story.with_context_window(10_000);
+    let forgetful = || ModelOutcome::text("There was talk of a journey by plane.");
+    story.script([
+        reply_with_usage("Noted.", 8_100),
+        forgetful(),
+        forgetful(),
+        reply_with_usage("Yes.", 8_200),
+    ]);
+    story.script([
+        reply_with_usage("Still.", 8_900),
+        ModelOutcome::text(GOOD_SUMMARY),
+        ModelOutcome::text("Good."),
+    ]);
 
-    story.human("my booking to Lisbon is LH4711").human("still there?").human("really?").human("good?");
+    story.user("my booking to Lisbon is LH4711").user("still there?").user("really?").user("good?");
 
-    let told = story.told();
+    let told = story.transcript();
     assert_eq!(told.matches("compacting").count(), 2, "{told}");
     assert!(told.contains("twice, so i kept our conversation"), "{told}");
     assert!(told.ends_with("human> good?\nmain> assistant: Good.\n"), "{told}");
@@ -163,14 +184,19 @@ pub fn a_refused_compaction_does_not_come_back_at_every_message(told_by: Teller)
 
 /// CP-6, CP-9: a turn that no longer fits waits for the compaction and is sent to the model again,
 /// once.
-pub fn a_turn_that_no_longer_fits_is_answered_after_a_compaction(told_by: Teller) {
-    let mut story = story(told_by);
-    let full = || Line::fails(Failure::Full("213,000 tokens".to_owned()));
-    story.model([Line::says("Noted."), full(), Line::says(GOOD), Line::says("LH4711.")]);
-    story.human("my booking to Lisbon is LH4711").human("what was my booking?");
+pub fn turn_that_no_longer_fits_is_answered_after_a_compaction(model: ModelKind) {
+    let mut story = story(model);
+    let full = || ModelOutcome::fail(Failure::ContextFull("213,000 tokens".to_owned()));
+    story.script([
+        ModelOutcome::text("Noted."),
+        full(),
+        ModelOutcome::text(GOOD_SUMMARY),
+        ModelOutcome::text("LH4711."),
+    ]);
+    story.user("my booking to Lisbon is LH4711").user("what was my booking?");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> my booking to Lisbon is LH4711
             main> assistant: Noted.
@@ -181,28 +207,32 @@ pub fn a_turn_that_no_longer_fits_is_answered_after_a_compaction(told_by: Teller
             main> assistant: LH4711.
         "#]],
     );
-    assert_eq!(read(&story, 3), [GOOD, "what was my booking?"]);
+    assert_eq!(read(&story, 3), [GOOD_SUMMARY, "what was my booking?"]);
 }
 
 /// A request that certainly exceeds the context window is never sent. The conversation is compacted
 /// first, from as much as the model can read, and the user is notified of what the summary leaves
 /// out. The reported usage is small here, as from a server that does not report it.
-pub fn a_request_that_certainly_does_not_fit_is_never_sent(told_by: Teller) {
-    let mut story = story(told_by);
-    story.room(20_000);
+pub fn request_that_certainly_does_not_fit_is_never_sent(model: ModelKind) {
+    let mut story = story(model);
+    story.with_context_window(20_000);
     let long = |n: usize| format!("answer {n} {}", "word ".repeat(4_000));
-    story.model((0..6).map(|n| Line::says(&long(n))).chain([Line::says(GOOD), Line::says("LH4711.")]));
+    story.script(
+        (0..6)
+            .map(|n| ModelOutcome::text(&long(n)))
+            .chain([ModelOutcome::text(GOOD_SUMMARY), ModelOutcome::text("LH4711.")]),
+    );
     for n in 0..6 {
-        story.human(&format!("question {n}"));
+        story.user(&format!("question {n}"));
     }
 
-    story.human("what was my booking?");
+    story.user("what was my booking?");
 
-    let told = story.told();
+    let told = story.transcript();
     assert!(told.ends_with("main> assistant: LH4711.\n"), "{told}");
     assert!(told.contains("this summary leaves out its oldest"), "{told}");
     for (n, context) in story.contexts().iter().enumerate() {
-        let bytes: usize = context.said.iter().map(|said| said.text().len()).sum();
+        let bytes: usize = context.entries.iter().map(|said| said.text().len()).sum();
         assert!(bytes < 120_000, "request {n} has {bytes} bytes");
     }
     assert_eq!(story.contexts().len(), 8);
@@ -213,103 +243,105 @@ pub fn a_request_that_certainly_does_not_fit_is_never_sent(told_by: Teller) {
         summed[0]
     );
     assert!(summed.iter().any(|text| text.starts_with("answer 5")), "{summed:?}");
-    assert_eq!(read(&story, 7), [GOOD, "what was my booking?"]);
+    assert_eq!(read(&story, 7), [GOOD_SUMMARY, "what was my booking?"]);
 }
 
 /// A message that alone exceeds the context window is truncated in the request, and complete in the
 /// journal.
-pub fn a_message_longer_than_the_window_is_cut_with_a_note(told_by: Teller) {
-    let mut story = story(told_by);
-    story.room(20_000);
-    story.model([Line::says("That is long."), Line::says("Yes.")]);
+pub fn message_longer_than_the_window_is_truncated(model: ModelKind) {
+    let mut story = story(model);
+    story.with_context_window(20_000);
+    story.script([ModelOutcome::text("That is long."), ModelOutcome::text("Yes.")]);
     let pasted = format!("read this: {} the end", "word ".repeat(18_000));
 
-    story.human(&pasted).human("sure?");
+    story.user(&pasted).user("sure?");
 
     let texts: Vec<String> = (0..2).map(|n| read(&story, n)[0].clone()).collect();
     let Some((start, end)) = texts[0].split_once("characters are left out here") else { panic!("not cut") };
     assert!(start.starts_with("read this: word") && end.ends_with("word  the end"), "{}", texts[0].len());
     assert!(texts[0].len() < 31_000, "{}", texts[0].len());
     assert_eq!(texts[0], texts[1], "the next request begins with the same bytes");
-    assert!(story.told().contains(&pasted), "the journal has all of it");
+    assert!(story.transcript().contains(&pasted), "the journal has all of it");
 }
 
 /// CP-9: a turn is compacted once; if it still does not fit, it fails with the reason.
-pub fn a_turn_that_does_not_fit_after_a_compaction_either_says_so(told_by: Teller) {
-    let mut story = story(told_by);
-    let full = || Line::fails(Failure::Full("213,000 tokens".to_owned()));
-    story.model([Line::says("Noted."), full(), Line::says(GOOD), full()]);
-    story.human("my booking to Lisbon is LH4711").human("what was my booking?");
-    let told = story.told();
+pub fn turn_that_does_not_fit_after_a_compaction_fails(model: ModelKind) {
+    let mut story = story(model);
+    let full = || ModelOutcome::fail(Failure::ContextFull("213,000 tokens".to_owned()));
+    story.script([ModelOutcome::text("Noted."), full(), ModelOutcome::text(GOOD_SUMMARY), full()]);
+    story.user("my booking to Lisbon is LH4711").user("what was my booking?");
+    let told = story.transcript();
     assert!(told.contains("failed: our conversation is longer than the model can read"), "{told}");
     assert_eq!(told.matches("compacting").count(), 1, "{told}");
 }
 
 /// CP-6, AT-4: an image without text survives a crash, and is sent again after a compaction, once.
-pub fn a_picture_is_shown_again_after_a_compaction(told_by: Teller) {
-    let mut story = story(told_by);
-    let full = Line::fails(Failure::Full("213,000 tokens".to_owned()));
+pub fn image_is_sent_again_after_a_compaction(model: ModelKind) {
+    let mut story = story(model);
+    let full = ModelOutcome::fail(Failure::ContextFull("213,000 tokens".to_owned()));
     let sum = "The human showed a picture of the letter LH4711.";
-    story.model([Line::says("Noted."), full, Line::says(sum), Line::says("A cat.")]);
-    story.human("my booking is LH4711");
+    story.script([ModelOutcome::text("Noted."), full, ModelOutcome::text(sum), ModelOutcome::text("A cat.")]);
+    story.user("my booking is LH4711");
 
-    let Ok(picture) = Image::read(PIXEL.to_owned()) else { panic!("a picture") };
-    story.human_shows(picture, "");
+    let Ok(picture) = Image::from_base64(PIXEL.to_owned()) else { panic!("a picture") };
+    story.user_sends_image(picture, "");
 
     let pictures = |n: usize| {
-        let said = story.contexts()[n].said.clone();
-        let shown =
-            said.iter().filter(|said| matches!(&***said, Said::Human(heard) if heard.images.len() == 1));
+        let said = story.contexts()[n].entries.clone();
+        let shown = said
+            .iter()
+            .filter(|said| matches!(&***said, EntryContent::User(heard) if heard.images.len() == 1));
         shown.count()
     };
-    assert_eq!((pictures(1), pictures(3)), (1, 1), "{}", story.told());
-    assert!(story.told().ends_with("main> assistant: A cat.\n"), "{}", story.told());
+    assert_eq!((pictures(1), pictures(3)), (1, 1), "{}", story.transcript());
+    assert!(story.transcript().ends_with("main> assistant: A cat.\n"), "{}", story.transcript());
 }
 
 /// A model with a small context window: the summary is written from fewer entries, and then
 /// everything fits.
 #[test]
-fn a_conversation_that_is_too_long_even_to_be_summed_up_is_summed_up_from_less() {
+fn conversation_too_long_to_summarize_is_summarized_in_part() {
     let size = |context: &domain::context::Context| -> usize {
-        context.said.iter().map(|said| said.text().len()).sum()
+        context.entries.iter().map(|said| said.text().len()).sum()
     };
-    let reads_little = Puppet::answering(move |context| {
-        let asked = context.said.last().map(|said| (**said).clone());
-        let sums_up = matches!(asked, Some(Said::Human(heard)) if heard.preface.contains("summary"));
+    let reads_little = ScriptedModel::answering(move |context| {
+        let asked = context.entries.last().map(|said| (**said).clone());
+        let sums_up = matches!(asked, Some(EntryContent::User(heard)) if heard.preface.contains("summary"));
         match (size(context) > 20_000, sums_up) {
-            (true, _) => Line::fails(Failure::Full("20,000".to_owned())),
-            (false, true) => Line::says("The human told a long story about a journey and a cat."),
-            (false, false) => Line::says("Go on."),
+            (true, _) => ModelOutcome::fail(Failure::ContextFull("20,000".to_owned())),
+            (false, true) => ModelOutcome::text("The human told a long story about a journey and a cat."),
+            (false, false) => ModelOutcome::text("Go on."),
         }
     });
-    let mut story = Story::played_by("2026-11-15T08:00[Europe/Madrid]", reads_little);
+    let mut story = Story::with_model("2026-11-15T08:00[Europe/Madrid]", reads_little);
     let chapter = "and then we went on. ".repeat(400);
 
-    story.human(&chapter).human(&chapter).human(&chapter).human("the end");
+    story.user(&chapter).user(&chapter).user(&chapter).user("the end");
 
-    let told = story.told();
+    let told = story.transcript();
     assert_eq!(told.matches("assistant: Go on.").count(), 4, "{told}");
     assert_eq!(told.matches("compacted:").count(), 1, "{told}");
 }
 
 /// An image that the model refuses is left out of every request, and the conversation continues.
 #[test]
-fn a_picture_that_the_model_refuses_does_not_end_the_conversation() {
-    let blind = Puppet::answering(|context| {
-        let shows = |said: &Said| matches!(said, Said::Human(heard) if !heard.images.is_empty());
-        if context.said.iter().any(|said| shows(said)) {
-            Line::fails(Failure::Rejected("400: could not process image".to_owned()))
+fn refused_image_does_not_end_the_conversation() {
+    let blind = ScriptedModel::answering(|context| {
+        let shows =
+            |said: &EntryContent| matches!(said, EntryContent::User(heard) if !heard.images.is_empty());
+        if context.entries.iter().any(|said| shows(said)) {
+            ModelOutcome::fail(Failure::Rejected("400: could not process image".to_owned()))
         } else {
-            Line::says("I can't see it.")
+            ModelOutcome::text("I can't see it.")
         }
     });
-    let mut story = Story::played_by("2026-11-15T08:00[Europe/Madrid]", blind);
-    let Ok(picture) = Image::read(PIXEL.to_owned()) else { panic!("a picture") };
+    let mut story = Story::with_model("2026-11-15T08:00[Europe/Madrid]", blind);
+    let Ok(picture) = Image::from_base64(PIXEL.to_owned()) else { panic!("a picture") };
 
-    story.human_shows(picture, "what is this?").human("and now?");
+    story.user_sends_image(picture, "what is this?").user("and now?");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> what is this?
             notice> the model could not take a picture, so i ask it again without pictures.
@@ -322,28 +354,38 @@ fn a_picture_that_the_model_refuses_does_not_end_the_conversation() {
 }
 
 /// CP-7, MC-7: an answer that waited for a compaction is not interrupted by a new message.
-pub fn new_words_wait_for_the_answer_that_waited_for_a_compaction(told_by: Teller) {
-    let mut story = story(told_by);
-    let full = Line::fails(Failure::Full("213,000 tokens".to_owned()));
-    story.model([Line::says("Noted."), full, Line::says(GOOD), Line::holds("It is"), Line::says("Fine.")]);
-    story.human("my booking to Lisbon is LH4711").human_begins("what was my booking?");
+pub fn new_message_waits_for_an_answer_delayed_by_a_compaction(model: ModelKind) {
+    let mut story = story(model);
+    let full = ModelOutcome::fail(Failure::ContextFull("213,000 tokens".to_owned()));
+    story.script([
+        ModelOutcome::text("Noted."),
+        full,
+        ModelOutcome::text(GOOD_SUMMARY),
+        ModelOutcome::hang("It is"),
+        ModelOutcome::text("Fine."),
+    ]);
+    story.user("my booking to Lisbon is LH4711").user_begins("what was my booking?");
 
-    story.human_adds("never mind");
+    story.user_sends("never mind");
 
-    assert!(!story.told().contains("stopped"), "{}", story.told());
-    story.human_stops();
-    assert!(story.told().ends_with("human> never mind\nmain> assistant: Fine.\n"), "{}", story.told());
+    assert!(!story.transcript().contains("stopped"), "{}", story.transcript());
+    story.user_stops();
+    assert!(
+        story.transcript().ends_with("human> never mind\nmain> assistant: Fine.\n"),
+        "{}",
+        story.transcript()
+    );
 }
 
 /// A turn that still does not fit after a compaction ends visibly, and the next message is
 /// answered.
-pub fn a_turn_that_no_longer_fits_and_cannot_be_helped_says_so(told_by: Teller) {
-    let mut story = story(told_by);
-    let full = || Line::fails(Failure::Full("213,000 tokens".to_owned()));
-    story.model([full(), full(), Line::says("Hi.")]);
-    story.human("a very long story").human("hello");
+pub fn turn_that_cannot_be_made_to_fit_ends_visibly(model: ModelKind) {
+    let mut story = story(model);
+    let full = || ModelOutcome::fail(Failure::ContextFull("213,000 tokens".to_owned()));
+    story.script([full(), full(), ModelOutcome::text("Hi.")]);
+    story.user("a very long story").user("hello");
     check(
-        &in_our_words(&story.told()),
+        &without_vendor_text(&story.transcript()),
         &expect![[r#"
             human> a very long story
             main> compacting
@@ -357,14 +399,19 @@ pub fn a_turn_that_no_longer_fits_and_cannot_be_helped_says_so(told_by: Teller) 
 }
 
 /// MC-7, MC-16: a compaction waits for the running answer and is not interrupted by messages.
-pub fn a_compaction_waits_for_the_answer_and_words_wait_for_the_compaction(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::says("Noted."), Line::holds("Let me see"), Line::says(GOOD), Line::says("Hi.")]);
-    story.human("my booking to Lisbon is LH4711").human_begins("think");
+pub fn compaction_waits_for_the_answer_and_messages_wait_for_it(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::text("Noted."),
+        ModelOutcome::hang("Let me see"),
+        ModelOutcome::text(GOOD_SUMMARY),
+        ModelOutcome::text("Hi."),
+    ]);
+    story.user("my booking to Lisbon is LH4711").user_begins("think");
 
-    story.human_begins_command("/compact").human_stops().hears("compacted:").human("hello");
+    story.user_begins_command("/compact").user_stops().wait_for_line("compacted:").user("hello");
 
-    let told = story.told();
+    let told = story.transcript();
     let order =
         ["think", "/compact", "Let me see (cut)", "stopped", "compacting", "summary:", "hello", "Hi."];
     let found: Vec<Option<usize>> = order.iter().map(|words| told.find(words)).collect();
@@ -373,15 +420,19 @@ pub fn a_compaction_waits_for_the_answer_and_words_wait_for_the_compaction(told_
 
 /// A crash during a compaction leaves the conversation unchanged, and the waiting message is
 /// answered.
-pub fn a_compaction_that_dies_changes_nothing(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::says("Noted."), Line::holds("The human fl"), Line::says("LH4711.")]);
-    story.human("my booking to Lisbon is LH4711");
-    story.human_begins_command("/compact").asked(2).human_adds("what was my booking?");
+pub fn crash_during_a_compaction_changes_nothing(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::text("Noted."),
+        ModelOutcome::hang("The human fl"),
+        ModelOutcome::text("LH4711."),
+    ]);
+    story.user("my booking to Lisbon is LH4711");
+    story.user_begins_command("/compact").wait_for_model_calls(2).user_sends("what was my booking?");
 
-    story.crash().settle();
+    story.crash().wait_for_answers();
 
-    let told = story.told();
+    let told = story.transcript();
     assert!(told.ends_with("-- crash\nhuman> what was my booking?\nmain> assistant: LH4711.\n"), "{told}");
     assert_eq!(
         read(&story, 2),
@@ -391,21 +442,25 @@ pub fn a_compaction_that_dies_changes_nothing(told_by: Teller) {
 }
 
 /// `/undo` moves the head back, so that the model reads exactly the earlier context.
-pub fn undo_restores_the_exact_earlier_context(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::says("Noted."), Line::says(GOOD), Line::says("LH4711.")]);
-    story.human("my booking to Lisbon is LH4711");
+pub fn undo_restores_the_exact_earlier_context(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::text("Noted."),
+        ModelOutcome::text(GOOD_SUMMARY),
+        ModelOutcome::text("LH4711."),
+    ]);
+    story.user("my booking to Lisbon is LH4711");
     let before = story.tree();
 
-    story.human_commands("/compact").human_commands("/undo").human("what was my booking?");
+    story.user_commands("/compact").user_commands("/undo").user("what was my booking?");
 
     assert_eq!(
         read(&story, 2),
         ["my booking to Lisbon is LH4711", "Noted.", "what was my booking?"],
         "{}",
-        story.told()
+        story.transcript()
     );
-    assert_eq!(story.contexts()[2].said[..2], story.contexts()[1].said[..2], "not a word differs");
+    assert_eq!(story.contexts()[2].entries[..2], story.contexts()[1].entries[..2], "not a word differs");
     assert!(before.contains("Noted.  <- main"));
     check(
         &story.sessions(),
@@ -419,25 +474,30 @@ pub fn undo_restores_the_exact_earlier_context(told_by: Teller) {
 }
 
 /// `/undo` keeps the entries since the compaction, after the original ones; also across a restart.
-pub fn undo_after_more_was_said_keeps_what_was_said(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::says("Noted."), Line::says(GOOD), Line::says("Fine."), Line::says("LH4711.")]);
-    story.human("my booking to Lisbon is LH4711").human_commands("/compact").human("how are you?");
+pub fn undo_keeps_later_entries(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::text("Noted."),
+        ModelOutcome::text(GOOD_SUMMARY),
+        ModelOutcome::text("Fine."),
+        ModelOutcome::text("LH4711."),
+    ]);
+    story.user("my booking to Lisbon is LH4711").user_commands("/compact").user("how are you?");
 
-    story.crash().human_commands("/undo").human("what was my booking?");
+    story.crash().user_commands("/undo").user("what was my booking?");
 
     let expected =
         ["my booking to Lisbon is LH4711", "Noted.", "how are you?", "Fine.", "what was my booking?"];
-    assert_eq!(read(&story, 3), expected, "{}", story.told());
-    story.crash().human_commands("/undo");
-    assert!(story.told().contains("refused> there is nothing to take back"), "{}", story.told());
+    assert_eq!(read(&story, 3), expected, "{}", story.transcript());
+    story.crash().user_commands("/undo");
+    assert!(story.transcript().contains("refused> there is nothing to take back"), "{}", story.transcript());
 }
 
-pub fn nothing_is_compacted_where_nothing_was_said(told_by: Teller) {
-    let mut story = story(told_by);
-    story.human_commands("/compact").human_commands("/undo");
+pub fn empty_conversation_cannot_be_compacted(model: ModelKind) {
+    let mut story = story(model);
+    story.user_commands("/compact").user_commands("/undo");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> /compact
             refused> there is nothing to compact: nothing was said yet.

@@ -1,26 +1,26 @@
 //! Stories about one conversation: answers, tools, interruptions, failures and crashes.
 
-use domain::conversation::{Block, Said};
-use domain::failure::{Declined, Failure};
-use domain::turn::Stop;
+use domain::conversation::{Block, EntryContent};
+use domain::failure::{DeclineReason, Failure};
+use domain::turn::StopReason;
 use expect_test::{Expect, expect};
-use testkit::puppet::Line;
-use testkit::story::{Trouble, compact, fork};
+use testkit::scripted_model::ModelOutcome;
+use testkit::story::{JournalFault, compact_main, fork_main};
 
-use crate::{Teller, story};
+use crate::{ModelKind, story};
 
 fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-pub fn a_message_is_answered_and_the_next_one_continues(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::says("Morning."), Line::says("Still here.")]);
+pub fn message_is_answered_and_the_next_one_continues(model: ModelKind) {
+    let mut story = story(model);
+    story.script([ModelOutcome::text("Morning."), ModelOutcome::text("Still here.")]);
 
-    story.human("good morning").human("still there?");
+    story.user("good morning").user("still there?");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> good morning
             main> assistant: Morning.
@@ -28,21 +28,24 @@ pub fn a_message_is_answered_and_the_next_one_continues(told_by: Teller) {
             main> assistant: Still here.
         "#]],
     );
-    assert_eq!(story.contexts()[1].said.len(), 3, "the second request holds what was said before");
+    assert_eq!(story.contexts()[1].entries.len(), 3, "the second request holds what was said before");
 }
 
 /// MC-12, MC-14: each message reaches the model with its time.
-pub fn the_model_is_told_the_time_of_every_message(told_by: Teller) {
-    let mut story = story(told_by);
-    story.human("good morning").clock("21:30").human("good night");
+pub fn model_reads_the_time_of_every_message(model: ModelKind) {
+    let mut story = story(model);
+    story.user("good morning").clock("21:30").user("good night");
 
     let contexts = story.contexts();
     let heard: Vec<String> = contexts[1]
-        .said
+        .entries
         .iter()
         .filter_map(|said| match &**said {
-            Said::Human(heard) => Some(domain::context::heard(heard)),
-            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
+            EntryContent::User(heard) => Some(domain::context::user_text(heard)),
+            EntryContent::Assistant(..)
+            | EntryContent::Tools(_)
+            | EntryContent::Summary(_)
+            | EntryContent::SummaryRecalled(_) => None,
         })
         .collect();
     assert_eq!(
@@ -51,14 +54,14 @@ pub fn the_model_is_told_the_time_of_every_message(told_by: Teller) {
     );
 }
 
-pub fn a_tool_runs_between_two_replies(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::calls("inbox_add", r#"{"text":"milk"}"#), Line::says("Kept.")]);
+pub fn tool_runs_between_two_replies(model: ModelKind) {
+    let mut story = story(model);
+    story.script([ModelOutcome::tool_call("inbox_add", r#"{"text":"milk"}"#), ModelOutcome::text("Kept.")]);
 
-    story.human("remember milk");
+    story.user("remember milk");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> remember milk
             main> calls inbox_add {"text":"milk"}
@@ -68,17 +71,17 @@ pub fn a_tool_runs_between_two_replies(told_by: Teller) {
     );
 }
 
-pub fn a_wrong_call_is_answered_in_words_the_model_can_act_on(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([
-        Line::calls_all(&[("inbox_add", r#"{"txet":"milk"}"#), ("inbox_add", r#"{"text":" "}"#)]),
-        Line::says("Sorry."),
+pub fn invalid_call_gets_an_actionable_error(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::tool_calls(&[("inbox_add", r#"{"txet":"milk"}"#), ("inbox_add", r#"{"text":" "}"#)]),
+        ModelOutcome::text("Sorry."),
     ]);
 
-    story.human("do it");
+    story.user("do it");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> do it
             main> calls inbox_add {"txet":"milk"}
@@ -90,14 +93,14 @@ pub fn a_wrong_call_is_answered_in_words_the_model_can_act_on(told_by: Teller) {
     );
 }
 
-pub fn a_call_of_a_tool_that_nobody_has_is_answered_with_those_there_are(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::calls("rm_rf", "{}"), Line::says("Sorry.")]);
+pub fn call_of_an_unknown_tool_lists_the_known_ones(model: ModelKind) {
+    let mut story = story(model);
+    story.script([ModelOutcome::tool_call("rm_rf", "{}"), ModelOutcome::text("Sorry.")]);
 
-    story.human("do it");
+    story.user("do it");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> do it
             main> calls rm_rf {}
@@ -108,14 +111,14 @@ pub fn a_call_of_a_tool_that_nobody_has_is_answered_with_those_there_are(told_by
 }
 
 /// MC-6: a new message interrupts the answer, and the partial answer stays before it.
-pub fn a_new_message_cuts_the_answer_off_and_the_tree_stays_in_order(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::holds("Once upon a time there was"), Line::says("Fine.")]);
+pub fn new_message_interrupts_and_the_tree_stays_in_order(model: ModelKind) {
+    let mut story = story(model);
+    story.script([ModelOutcome::hang("Once upon a time there was"), ModelOutcome::text("Fine.")]);
 
-    story.human_begins("tell me a story").human("no, stop");
+    story.user_begins("tell me a story").user("no, stop");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> tell me a story
             main> assistant: Once upon a time there was (cut)
@@ -136,14 +139,14 @@ pub fn a_new_message_cuts_the_answer_off_and_the_tree_stays_in_order(told_by: Te
 }
 
 /// MC-6: queued messages are answered in order.
-pub fn messages_that_wait_are_answered_in_order(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::holds("One mo"), Line::says("To b."), Line::says("To c.")]);
+pub fn queued_messages_are_answered_in_order(model: ModelKind) {
+    let mut story = story(model);
+    story.script([ModelOutcome::hang("One mo"), ModelOutcome::text("To b."), ModelOutcome::text("To c.")]);
 
-    story.human_begins("a").human_adds_at_once(&["b", "c"]).settle();
+    story.user_begins("a").user_sends_at_once(&["b", "c"]).wait_for_answers();
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> a
             main> assistant: One mo (cut)
@@ -156,14 +159,14 @@ pub fn messages_that_wait_are_answered_in_order(told_by: Teller) {
     );
 }
 
-pub fn the_human_can_stop_an_answer_and_there_may_be_none(told_by: Teller) {
-    let mut story = story(told_by);
-    story.human_stops();
-    story.model([Line::holds("Well,")]);
-    story.human_begins("hello").human_stops();
+pub fn user_can_stop_an_answer_if_there_is_one(model: ModelKind) {
+    let mut story = story(model);
+    story.user_stops();
+    story.script([ModelOutcome::hang("Well,")]);
+    story.user_begins("hello").user_stops();
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             refused> nothing is running.
             human> hello
@@ -173,13 +176,13 @@ pub fn the_human_can_stop_an_answer_and_there_may_be_none(told_by: Teller) {
     );
 }
 
-pub fn a_message_without_words_is_refused_and_costs_nothing(told_by: Teller) {
-    let mut story = story(told_by);
-    story.human(" \n\t ").human(&"x".repeat(100_001));
-    story.human(" abcdefghijklmnop1#abcdefghijklmnop2\n").human("/login abcdefghijklmnop1").human("fine");
+pub fn invalid_message_is_refused_without_a_model_call(model: ModelKind) {
+    let mut story = story(model);
+    story.user(" \n\t ").user(&"x".repeat(100_001));
+    story.user(" abcdefghijklmnop1#abcdefghijklmnop2\n").user("/login abcdefghijklmnop1").user("fine");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             refused> there are no words in that message.
             refused> that message has 100001 characters and the most i take at once is 100000. send it in parts.
@@ -192,27 +195,27 @@ pub fn a_message_without_words_is_refused_and_costs_nothing(told_by: Teller) {
     assert_eq!(story.contexts().len(), 1);
 }
 
-fn half(text: &str) -> Vec<Block> {
+fn partial_text(text: &str) -> Vec<Block> {
     vec![Block::Text(text.to_owned())]
 }
 
 /// E3, MC-9, MC-10, MC-11: none of these failures counts as an answer, each has its own message,
 /// and the next message works.
-pub fn a_model_that_does_not_answer_says_why_and_the_next_message_works(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([
-        Line::of(Vec::new(), Stop::Said),
-        Line::of(half("I would rather"), Stop::Refusal(Declined::Unstated)),
-        Line::Fails("Half a".to_owned(), Failure::CutOff("the connection was lost".to_owned())),
-        Line::fails(Failure::Busy(None)),
-        Line::says("Back."),
-        Line::says("Still here."),
+pub fn failure_of_the_model_is_explained_and_the_next_message_works(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::blocks(Vec::new(), StopReason::Finished),
+        ModelOutcome::blocks(partial_text("I would rather"), StopReason::Refusal(DeclineReason::Unstated)),
+        ModelOutcome::Fail("Half a".to_owned(), Failure::CutOff("the connection was lost".to_owned())),
+        ModelOutcome::fail(Failure::Overloaded(None)),
+        ModelOutcome::text("Back."),
+        ModelOutcome::text("Still here."),
     ]);
 
-    story.human("1").human("2").human("3").human("4").human("5");
+    story.user("1").user("2").user("3").user("4").user("5");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> 1
             main> failed: the model answered nothing. your message is kept; say it again, or in other words.
@@ -232,14 +235,17 @@ pub fn a_model_that_does_not_answer_says_why_and_the_next_message_works(told_by:
 }
 
 /// E3: an answer at the output limit counts as cut.
-pub fn an_answer_that_grows_too_long_is_cut_and_says_so(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::of(half("A long"), Stop::Length), Line::says("story.")]);
+pub fn answer_at_the_output_limit_is_cut(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::blocks(partial_text("A long"), StopReason::Length),
+        ModelOutcome::text("story."),
+    ]);
 
-    story.human("tell me").human("go on");
+    story.user("tell me").user("go on");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> tell me
             main> assistant: A long (cut)
@@ -251,14 +257,14 @@ pub fn an_answer_that_grows_too_long_is_cut_and_says_so(told_by: Teller) {
 }
 
 /// E1: the notice states the wait that the vendor asked for.
-pub fn a_model_that_asks_to_wait_says_how_long(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::fails(Failure::Busy(Some(7)))]);
+pub fn notice_states_the_requested_wait(model: ModelKind) {
+    let mut story = story(model);
+    story.script([ModelOutcome::fail(Failure::Overloaded(Some(7)))]);
 
-    story.human_adds("hello?").hears("asks to wait");
+    story.user_sends("hello?").wait_for_line("asks to wait");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> hello?
             notice> the model is overloaded right now, and asks to wait 7 s. your message is kept, and answered when it is back; your reminders still work.
@@ -267,13 +273,13 @@ pub fn a_model_that_asks_to_wait_says_how_long(told_by: Teller) {
 }
 
 /// E4: a model that keeps calling tools is stopped.
-pub fn a_model_that_runs_in_circles_is_stopped(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model((0..60).map(|_| Line::calls("inbox_list", "{}")));
+pub fn endless_tool_calls_are_stopped(model: ModelKind) {
+    let mut story = story(model);
+    story.script((0..60).map(|_| ModelOutcome::tool_call("inbox_list", "{}")));
 
-    story.human("go");
+    story.user("go");
 
-    let told = story.told();
+    let told = story.transcript();
     assert_eq!(told.matches("inbox_list: the inbox is empty.").count(), 50);
     assert!(told.ends_with(
         "main> calls inbox_list {}\nmain> inbox_list: this was not run.\nmain> failed: i stopped myself after 50 tool calls in one answer; that looked like running in circles.\n"
@@ -282,26 +288,33 @@ pub fn a_model_that_runs_in_circles_is_stopped(told_by: Teller) {
 
 /// E4: of a reply with too many calls those within the limit run; the model reads about the others
 /// and answers.
-pub fn a_reply_with_too_many_calls_runs_those_that_the_limit_allows(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::calls_all(&[("inbox_list", "{}"); 100]), Line::says("That is what I have.")]);
+pub fn reply_with_too_many_calls_runs_those_within_the_limit(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::tool_calls(&[("inbox_list", "{}"); 100]),
+        ModelOutcome::text("That is what I have."),
+    ]);
 
-    story.human("go");
+    story.user("go");
 
-    let told = story.told();
+    let told = story.transcript();
     assert_eq!(told.matches("inbox_list: the inbox is empty.").count(), 50);
     assert_eq!(told.matches("inbox_list: Error: not run. This answer has reached its limit").count(), 50);
     assert!(told.ends_with("main> assistant: That is what I have.\n"), "{told}");
 }
 
-pub fn a_crash_in_the_middle_of_an_answer_loses_nothing_and_the_answer_comes_after_it(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::says("Morning."), Line::holds("Lisbon is"), Line::says("Lisbon is lovely.")]);
+pub fn crash_during_an_answer_loses_nothing(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::text("Morning."),
+        ModelOutcome::hang("Lisbon is"),
+        ModelOutcome::text("Lisbon is lovely."),
+    ]);
 
-    story.human("good morning").human_begins("tell me about lisbon").crash().settle();
+    story.user("good morning").user_begins("tell me about lisbon").crash().wait_for_answers();
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> good morning
             main> assistant: Morning.
@@ -322,14 +335,19 @@ pub fn a_crash_in_the_middle_of_an_answer_loses_nothing_and_the_answer_comes_aft
 }
 
 /// A queued message survives a crash and is answered after the one before it.
-pub fn a_message_that_waits_survives_a_crash(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::holds("Hm"), Line::says("To a."), Line::says("To b.")]);
+pub fn queued_message_survives_a_crash(model: ModelKind) {
+    let mut story = story(model);
+    story.script([ModelOutcome::hang("Hm"), ModelOutcome::text("To a."), ModelOutcome::text("To b.")]);
 
-    story.human_begins("a").trouble(1, Trouble::DiesAfter).human_adds("b").crash().settle();
+    story
+        .user_begins("a")
+        .inject_journal_fault(1, JournalFault::CrashAfter)
+        .user_sends("b")
+        .crash()
+        .wait_for_answers();
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> a
             -- crash
@@ -342,14 +360,18 @@ pub fn a_message_that_waits_survives_a_crash(told_by: Teller) {
 
 /// After a crash the pending answer comes first: a new message waits for it and does not interrupt
 /// it.
-pub fn new_words_after_a_crash_wait_for_the_answer_that_is_owed(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::holds("Lis"), Line::says("Lisbon is lovely."), Line::says("Tuesday.")]);
+pub fn new_message_after_a_crash_waits_for_the_pending_answer(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::hang("Lis"),
+        ModelOutcome::text("Lisbon is lovely."),
+        ModelOutcome::text("Tuesday."),
+    ]);
 
-    story.human_begins("tell me about lisbon").crash().human_adds("and what day is it?").settle();
+    story.user_begins("tell me about lisbon").crash().user_sends("and what day is it?").wait_for_answers();
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> tell me about lisbon
             -- crash
@@ -362,14 +384,26 @@ pub fn new_words_after_a_crash_wait_for_the_answer_that_is_owed(told_by: Teller)
 
 /// A turn during which the program crashes three times is given up, so that the next message is
 /// answered.
-pub fn a_turn_that_the_program_dies_of_is_not_tried_for_ever(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::holds("a"), Line::holds("b"), Line::holds("c"), Line::says("Fine.")]);
+pub fn turn_that_crashes_the_program_is_given_up(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::hang("a"),
+        ModelOutcome::hang("b"),
+        ModelOutcome::hang("c"),
+        ModelOutcome::text("Fine."),
+    ]);
 
-    story.human_begins("poison").crash().speaks_again().crash().speaks_again().crash().settle();
-    story.human("hello?");
+    story
+        .user_begins("poison")
+        .crash()
+        .wait_for_model_text()
+        .crash()
+        .wait_for_model_text()
+        .crash()
+        .wait_for_answers();
+    story.user("hello?");
 
-    let told = story.told();
+    let told = story.transcript();
     assert!(
         told.contains("failed: i stopped 3 times while answering this, so i left it. say it again."),
         "{told}"
@@ -377,14 +411,14 @@ pub fn a_turn_that_the_program_dies_of_is_not_tried_for_ever(told_by: Teller) {
     assert!(told.ends_with("human> hello?\nmain> assistant: Fine.\n"), "{told}");
 }
 
-pub fn a_conversation_with_a_fork_and_a_compaction_is_drawn(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::says("Morning."), Line::says("Sure."), Line::says("Yes.")]);
-    story.human("good morning").clock("09:00");
-    story.change(|conversation, now| fork(conversation, "insurance", &now));
-    story.human("plan the day").clock("12:30");
-    story.change(|conversation, now| compact(conversation, "They said good morning and planned.", &now));
-    story.human("and now?");
+pub fn session_graph_shows_a_fork_and_a_compaction(model: ModelKind) {
+    let mut story = story(model);
+    story.script([ModelOutcome::text("Morning."), ModelOutcome::text("Sure."), ModelOutcome::text("Yes.")]);
+    story.user("good morning").clock("09:00");
+    story.change(|conversation, now| fork_main(conversation, "insurance", &now));
+    story.user("plan the day").clock("12:30");
+    story.change(|conversation, now| compact_main(conversation, "They said good morning and planned.", &now));
+    story.user("and now?");
 
     check(
         &story.sessions(),
@@ -409,7 +443,7 @@ pub fn a_conversation_with_a_fork_and_a_compaction_is_drawn(told_by: Teller) {
         "#]],
     );
     assert_eq!(
-        story.contexts()[2].said.len(),
+        story.contexts()[2].entries.len(),
         2,
         "the model reads the summary in place of what it stands for"
     );

@@ -1,28 +1,28 @@
 //! Stories about interactive forks: entering, use, and crashes.
 
 use expect_test::{Expect, expect};
-use testkit::puppet::Line;
+use testkit::scripted_model::ModelOutcome;
 
-use crate::{Teller, story};
+use crate::{ModelKind, story};
 
 fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
 /// IF-8, IF-9, TL-14, TL-15: the model enters and leaves a fork by itself.
-pub fn the_model_enters_and_leaves(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([
-        Line::calls("enter_fork", r#"{"topic":"taxes"}"#),
-        Line::says("Let us look at your taxes."),
-        Line::calls("exit_fork", "{}"),
-        Line::says("Nothing to keep."),
-        Line::says("Hi."),
+pub fn model_enters_and_leaves_a_fork(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::tool_call("enter_fork", r#"{"topic":"taxes"}"#),
+        ModelOutcome::text("Let us look at your taxes."),
+        ModelOutcome::tool_call("exit_fork", "{}"),
+        ModelOutcome::text("Nothing to keep."),
+        ModelOutcome::text("Hi."),
     ]);
-    story.human("help me with my taxes").hears("Let us look").settle();
-    story.human("forget it").hears("discarded").human("hello");
+    story.user("help me with my taxes").wait_for_line("Let us look").wait_for_answers();
+    story.user("forget it").wait_for_line("discarded").user("hello");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> help me with my taxes
         main> calls enter_fork {"topic":"taxes"}
@@ -58,14 +58,19 @@ pub fn the_model_enters_and_leaves(told_by: Teller) {
 
 /// SE-8, SE-10, IF-16, IF-18: the session history lists a fork once; main's session file changes
 /// only if the fork is saved.
-pub fn the_history_knows_a_fork_once(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model(["Morning.", "I am here.", "Yes."].map(Line::says));
-    story.human("good morning").human_begins_command("/fork").hears("I am here.").settle().human("well?");
+pub fn history_lists_a_fork_once(model: ModelKind) {
+    let mut story = story(model);
+    story.script(["Morning.", "I am here.", "Yes."].map(ModelOutcome::text));
+    story
+        .user("good morning")
+        .user_begins_command("/fork")
+        .wait_for_line("I am here.")
+        .wait_for_answers()
+        .user("well?");
     let state = story.paths().state();
     let file = |name: &str| std::fs::read_to_string(state.join(name)).unwrap_or_default();
     let before = file("sessions.json");
-    story.human_begins_command("/save").hears("saved");
+    story.user_begins_command("/save").wait_for_line("saved");
     let after = file("sessions.json");
     let history = file("session_history.jsonl");
     let forked: Vec<&str> = history.lines().filter(|line| line.contains("interactive_fork")).collect();
@@ -76,18 +81,18 @@ pub fn the_history_knows_a_fork_once(told_by: Teller) {
 }
 
 /// IF-1, IF-3, IF-7, IF-24: forks are not nested, and only an open fork can be left.
-pub fn forks_are_never_nested_and_only_left_once(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model(["I am here."].map(Line::says));
-    story.human_commands("/save").human_commands("/report all is well").human_commands("/exit");
-    story.human_begins_command("/fork").hears("I am here.").settle();
+pub fn forks_are_never_nested_and_only_left_once(model: ModelKind) {
+    let mut story = story(model);
+    story.script(["I am here."].map(ModelOutcome::text));
+    story.user_commands("/save").user_commands("/report all is well").user_commands("/exit");
+    story.user_begins_command("/fork").wait_for_line("I am here.").wait_for_answers();
     story
-        .human_commands("/fork more")
-        .human_begins_command("/exit")
-        .hears("discarded")
-        .human_commands("/exit");
+        .user_commands("/fork more")
+        .user_begins_command("/exit")
+        .wait_for_line("discarded")
+        .user_commands("/exit");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> /save
         refused> we are not in a side conversation. /fork starts one.
@@ -109,13 +114,17 @@ pub fn forks_are_never_nested_and_only_left_once(told_by: Teller) {
 }
 
 /// MC-16, IF-7: messages before a fork command are answered where they were sent, in order.
-pub fn words_before_a_fork_are_heard_on_main_and_words_before_its_end_in_it(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::holds("One day"), Line::says("Second."), Line::says("I am here.")]);
-    story.model([Line::holds("Once"), Line::says("Fourth."), Line::says("Main.")]);
-    story.human_begins("first").human_adds("second").human_begins_command("/fork tea");
-    story.hears("I am here.").settle().human_begins("third");
-    story.human_adds("fourth").human_begins_command("/save").hears("saved").human("fifth");
+pub fn messages_before_a_fork_command_are_answered_where_they_were_sent(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::hang("One day"),
+        ModelOutcome::text("Second."),
+        ModelOutcome::text("I am here."),
+    ]);
+    story.script([ModelOutcome::hang("Once"), ModelOutcome::text("Fourth."), ModelOutcome::text("Main.")]);
+    story.user_begins("first").user_sends("second").user_begins_command("/fork tea");
+    story.wait_for_line("I am here.").wait_for_answers().user_begins("third");
+    story.user_sends("fourth").user_begins_command("/save").wait_for_line("saved").user("fifth");
     check(
         &story.tree(),
         &expect![[r#"
@@ -136,13 +145,17 @@ pub fn words_before_a_fork_are_heard_on_main_and_words_before_its_end_in_it(told
 }
 
 /// MC-6, IF-2: a new message interrupts the answer in a fork.
-pub fn new_words_cut_the_answer_off_in_a_fork(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::says("I am here."), Line::holds("It is a long"), Line::says("Short.")]);
-    story.human_begins_command("/fork").hears("I am here.").settle();
-    story.human_begins("explain").human("shorter").settle();
+pub fn new_message_interrupts_the_answer_in_a_fork(model: ModelKind) {
+    let mut story = story(model);
+    story.script([
+        ModelOutcome::text("I am here."),
+        ModelOutcome::hang("It is a long"),
+        ModelOutcome::text("Short."),
+    ]);
+    story.user_begins_command("/fork").wait_for_line("I am here.").wait_for_answers();
+    story.user_begins("explain").user("shorter").wait_for_answers();
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> /fork
         -- fork/73d33b66 begins
@@ -169,14 +182,14 @@ pub fn new_words_cut_the_answer_off_in_a_fork(told_by: Teller) {
 
 /// MC-21, MC-22, MC-23, IF-35, SE-5, SE-7: `/clear` in a fork ends the fork and main, also during
 /// an answer, and the next message starts a new conversation.
-pub fn clear_in_a_fork_drops_both(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model(["Morning.", "I am here."].map(Line::says));
-    story.model([Line::holds("It is a long"), Line::says("Hello.")]);
-    story.human("good morning").human_begins_command("/fork").hears("I am here.").settle();
-    story.human_begins("explain").human_commands("/clear").human("hi").crash().settle();
+pub fn clear_in_a_fork_discards_the_fork_and_main(model: ModelKind) {
+    let mut story = story(model);
+    story.script(["Morning.", "I am here."].map(ModelOutcome::text));
+    story.script([ModelOutcome::hang("It is a long"), ModelOutcome::text("Hello.")]);
+    story.user("good morning").user_begins_command("/fork").wait_for_line("I am here.").wait_for_answers();
+    story.user_begins("explain").user_commands("/clear").user("hi").crash().wait_for_answers();
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> good morning
         main> assistant: Morning.
@@ -220,15 +233,23 @@ pub fn clear_in_a_fork_drops_both(told_by: Teller) {
 }
 
 /// A13: a fork is still open after a crash, and its pending answer is given.
-pub fn a_fork_survives_a_crash(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model(["Morning.", "I am here."].map(Line::says));
-    story.model([Line::holds("It costs"), Line::says("It costs 80."), Line::says("Bye.")]);
-    story.human("good morning").human_begins_command("/fork flights").hears("I am here.").settle();
-    story.human_begins("how much?").crash().settle();
-    story.human_begins_command("/report 80").hears("summary queued").human("thanks");
+pub fn fork_survives_a_crash(model: ModelKind) {
+    let mut story = story(model);
+    story.script(["Morning.", "I am here."].map(ModelOutcome::text));
+    story.script([
+        ModelOutcome::hang("It costs"),
+        ModelOutcome::text("It costs 80."),
+        ModelOutcome::text("Bye."),
+    ]);
+    story
+        .user("good morning")
+        .user_begins_command("/fork flights")
+        .wait_for_line("I am here.")
+        .wait_for_answers();
+    story.user_begins("how much?").crash().wait_for_answers();
+    story.user_begins_command("/report 80").wait_for_line("summary queued").user("thanks");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> good morning
             main> assistant: Morning.

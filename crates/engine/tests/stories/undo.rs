@@ -1,10 +1,10 @@
 //! Stories about `/undo` of saved and cleared conversations.
 
 use expect_test::{Expect, expect};
-use testkit::puppet::Line;
+use testkit::scripted_model::ModelOutcome;
 use testkit::story::Story;
 
-use crate::{Teller, story};
+use crate::{ModelKind, story};
 
 fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
@@ -12,17 +12,17 @@ fn check(told: &str, expected: &Expect) {
 
 /// Design 3: undoing a save moves main back, and the updates that the fork took over are pending
 /// again.
-pub fn a_saved_fork_is_taken_back(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model(["Morning.", "I am here.", "Noted.", "Yes.", "Back."].map(Line::says));
-    story.human("good morning").leaves_for_main("routine:mail", "two mails");
-    story.human_begins_command("/fork").hears("I am here.").settle().human("it costs 80");
-    story.human_begins_command("/save").hears("saved:").human("still there?");
+pub fn saved_fork_can_be_undone(model: ModelKind) {
+    let mut story = story(model);
+    story.script(["Morning.", "I am here.", "Noted.", "Yes.", "Back."].map(ModelOutcome::text));
+    story.user("good morning").leave_update("routine:mail", "two mails");
+    story.user_begins_command("/fork").wait_for_line("I am here.").wait_for_answers().user("it costs 80");
+    story.user_begins_command("/save").wait_for_line("saved:").user("still there?");
 
-    story.crash().human_commands("/undo").human("and now?").human_commands("/undo");
+    story.crash().user_commands("/undo").user("and now?").user_commands("/undo");
 
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> good morning
             main> assistant: Morning.
@@ -74,13 +74,13 @@ pub fn a_saved_fork_is_taken_back(told_by: Teller) {
 }
 
 /// MC-21, MC-24, PU-15: `/clear` keeps pending updates, and `/undo` restores the conversation.
-pub fn a_cleared_conversation_comes_back(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model(["Noted.", "Hello.", "Tea."].map(Line::says));
-    story.human("i like tea").leaves_for_main("routine:mail", "two mails").human_commands("/clear");
-    story.human("hello").human_commands("/undo").crash().human("what do i like?");
+pub fn cleared_conversation_can_be_restored(model: ModelKind) {
+    let mut story = story(model);
+    story.script(["Noted.", "Hello.", "Tea."].map(ModelOutcome::text));
+    story.user("i like tea").leave_update("routine:mail", "two mails").user_commands("/clear");
+    story.user("hello").user_commands("/undo").crash().user("what do i like?");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
             human> i like tea
             main> assistant: Noted.
@@ -123,14 +123,14 @@ pub fn a_cleared_conversation_comes_back(told_by: Teller) {
 }
 
 /// Design 3: changes are undone one by one, the last one first, also across restarts.
-pub fn changes_are_taken_back_in_order(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model(["One.", "I am here.", "Two."].map(Line::says));
-    story.human("first").human_begins_command("/fork").hears("I am here.").settle();
-    story.human_begins_command("/save").hears("saved:").human("second").human_commands("/clear");
-    story.crash().human_commands("/undo").crash().human_commands("/undo").human_commands("/undo");
+pub fn changes_are_undone_in_order(model: ModelKind) {
+    let mut story = story(model);
+    story.script(["One.", "I am here.", "Two."].map(ModelOutcome::text));
+    story.user("first").user_begins_command("/fork").wait_for_line("I am here.").wait_for_answers();
+    story.user_begins_command("/save").wait_for_line("saved:").user("second").user_commands("/clear");
+    story.crash().user_commands("/undo").crash().user_commands("/undo").user_commands("/undo");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> first
         main> assistant: One.
@@ -170,30 +170,25 @@ pub fn changes_are_taken_back_in_order(told_by: Teller) {
 }
 
 /// Design 3: changes older than thirty days cannot be undone.
-pub fn after_thirty_days_nothing_is_taken_back(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::says("One.")]);
-    story.human("first").human_commands("/clear");
-    days(&mut story, 31);
-    story.human_commands("/undo");
-    assert!(story.told().ends_with(
+pub fn nothing_can_be_undone_after_thirty_days(model: ModelKind) {
+    let mut story = story(model);
+    story.script([ModelOutcome::text("One.")]);
+    story.user("first").user_commands("/clear");
+    pass_days(&mut story, 31);
+    story.user_commands("/undo");
+    assert!(story.transcript().ends_with(
         "refused> there is nothing to take back: in the last 30 days nothing was compacted, saved or cleared.\n"
     ));
 }
 
 /// `/undo` is refused in a fork and during an answer.
-pub fn nothing_is_taken_back_in_a_fork_or_in_the_middle_of_an_answer(told_by: Teller) {
-    let mut story = story(told_by);
-    story.model([Line::says("One."), Line::holds("Well"), Line::says("I am here.")]);
-    story
-        .human("first")
-        .human_commands("/clear")
-        .human_begins("second")
-        .human_commands("/undo")
-        .human_stops();
-    story.human_begins_command("/fork").hears("I am here.").settle().human_commands("/undo");
+pub fn undo_is_refused_in_a_fork_and_during_an_answer(model: ModelKind) {
+    let mut story = story(model);
+    story.script([ModelOutcome::text("One."), ModelOutcome::hang("Well"), ModelOutcome::text("I am here.")]);
+    story.user("first").user_commands("/clear").user_begins("second").user_commands("/undo").user_stops();
+    story.user_begins_command("/fork").wait_for_line("I am here.").wait_for_answers().user_commands("/undo");
     check(
-        &story.told(),
+        &story.transcript(),
         &expect![[r#"
         human> first
         main> assistant: One.
@@ -214,7 +209,7 @@ pub fn nothing_is_taken_back_in_a_fork_or_in_the_middle_of_an_answer(told_by: Te
     );
 }
 
-fn days(story: &mut Story, days: u32) {
+fn pass_days(story: &mut Story, days: u32) {
     for _ in 0..days {
         story.clock("07:00").clock("08:00");
     }

@@ -25,7 +25,7 @@ impl Database {
 
     pub fn accept(&self, name: &str, hash: &str, at: Timestamp) -> rusqlite::Result<()> {
         let row = params![name, hash, at.as_microsecond()];
-        self.change(|transaction| transaction.execute(ACCEPT, row).map(drop))
+        self.transact(|transaction| transaction.execute(ACCEPT, row).map(drop))
     }
 
     /// Accepts each name with its hash, in one transaction.
@@ -34,7 +34,7 @@ impl Database {
         each: impl IntoIterator<Item = (&'a str, String)>,
         at: Timestamp,
     ) -> rusqlite::Result<()> {
-        self.change(|transaction| {
+        self.transact(|transaction| {
             for (name, hash) in each {
                 transaction.prepare_cached(ACCEPT)?.execute(params![name, hash, at.as_microsecond()])?;
             }
@@ -50,7 +50,7 @@ impl Database {
         gone: &[String],
         at: Timestamp,
     ) -> rusqlite::Result<()> {
-        self.change(|transaction| {
+        self.transact(|transaction| {
             for hash in gone {
                 transaction.execute("DELETE FROM accepted WHERE name = ? AND hash = ?", [name, hash])?;
             }
@@ -62,14 +62,14 @@ impl Database {
     }
 
     /// All accepted names that begin with `start`, sorted.
-    pub fn names_from(&self, start: &str) -> rusqlite::Result<Vec<String>> {
+    pub fn accepted_names_with_prefix(&self, start: &str) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT DISTINCT name FROM accepted WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name";
         self.connection.prepare_cached(sql)?.query_map([start], |row| row.get(0))?.collect()
     }
 
     /// Revokes all acceptances of `name`.
-    pub fn refuse(&self, name: &str) -> rusqlite::Result<()> {
+    pub fn revoke(&self, name: &str) -> rusqlite::Result<()> {
         let sql = "DELETE FROM accepted WHERE name = ?";
-        self.change(|transaction| transaction.execute(sql, [name]).map(drop))
+        self.transact(|transaction| transaction.execute(sql, [name]).map(drop))
     }
 }

@@ -1,14 +1,14 @@
 //! JSON format of the column `body`: the content of an entry.
 
-use domain::conversation::{Block, EntryId, Heard, Image, Json, Opaque, Reach, Said};
+use domain::conversation::{Block, Completeness, EntryContent, EntryId, Image, Json, Opaque, UserInput};
 use domain::label::{Label, Realm};
-use domain::tool::{Outcome, Showing, ToolCall, ToolResult};
+use domain::tool::{Outcome, ShownContent, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 
 use super::embed_body::EmbedBody;
 
 #[derive(Serialize, Deserialize)]
-struct HumanBody {
+struct UserBody {
     preface: String,
     text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -86,46 +86,48 @@ struct RecalledBody {
 }
 
 /// Returns the kind and body of `said`.
-pub fn write(said: &Said) -> serde_json::Result<(&'static str, String)> {
+pub fn write(said: &EntryContent) -> serde_json::Result<(&'static str, String)> {
     match said {
-        Said::Human(heard) => Ok(("human", serde_json::to_string(&human_body(heard))?)),
-        Said::Assistant(blocks, reach) => {
+        EntryContent::User(heard) => Ok(("human", serde_json::to_string(&user_body(heard))?)),
+        EntryContent::Assistant(blocks, reach) => {
             let blocks = blocks.iter().map(block_body).collect();
-            let body = AssistantBody { blocks, cut: *reach == Reach::Cut };
+            let body = AssistantBody { blocks, cut: *reach == Completeness::Interrupted };
             Ok(("assistant", serde_json::to_string(&body)?))
         }
-        Said::Tools(results) => {
+        EntryContent::Tools(results) => {
             let results = results.iter().map(result_body).collect();
             Ok(("tools", serde_json::to_string(&ToolsBody { results })?))
         }
-        Said::Summary(text) => Ok(("summary", serde_json::to_string(&SummaryBody { text: text.clone() })?)),
-        Said::Recalled(summary) => {
+        EntryContent::Summary(text) => {
+            Ok(("summary", serde_json::to_string(&SummaryBody { text: text.clone() })?))
+        }
+        EntryContent::SummaryRecalled(summary) => {
             Ok(("recalled", serde_json::to_string(&RecalledBody { summary: summary.0 })?))
         }
     }
 }
 
 /// Parses an entry's content from its kind and body.
-pub fn read(kind: &str, body: &str) -> Result<Said, BadBody> {
-    let bad = |error: serde_json::Error| BadBody(error.to_string());
+pub fn read(kind: &str, body: &str) -> Result<EntryContent, InvalidBody> {
+    let bad = |error: serde_json::Error| InvalidBody(error.to_string());
     match kind {
-        "human" => serde_json::from_str(body).map(human).map_err(bad),
+        "human" => serde_json::from_str(body).map(user).map_err(bad),
         "assistant" => serde_json::from_str(body).map(assistant).map_err(bad),
         "tools" => serde_json::from_str(body).map(tools).map_err(bad),
         "summary" => {
-            serde_json::from_str(body).map(|body: SummaryBody| Said::Summary(body.text)).map_err(bad)
+            serde_json::from_str(body).map(|body: SummaryBody| EntryContent::Summary(body.text)).map_err(bad)
         }
         "recalled" => {
-            let recalled = |body: RecalledBody| Said::Recalled(EntryId(body.summary));
+            let recalled = |body: RecalledBody| EntryContent::SummaryRecalled(EntryId(body.summary));
             serde_json::from_str(body).map(recalled).map_err(bad)
         }
-        other => Err(BadBody(format!("nobody says things of the kind `{other}`"))),
+        other => Err(InvalidBody(format!("nobody says things of the kind `{other}`"))),
     }
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct BadBody(String);
+pub struct InvalidBody(String);
 
 /// Images as JSON.
 pub fn write_images(images: &[Image]) -> serde_json::Result<String> {
@@ -133,8 +135,9 @@ pub fn write_images(images: &[Image]) -> serde_json::Result<String> {
 }
 
 /// Images from JSON.
-pub fn read_images(json: &str) -> Result<Vec<Image>, BadBody> {
-    let images: Vec<ImageBody> = serde_json::from_str(json).map_err(|error| BadBody(error.to_string()))?;
+pub fn read_images(json: &str) -> Result<Vec<Image>, InvalidBody> {
+    let images: Vec<ImageBody> =
+        serde_json::from_str(json).map_err(|error| InvalidBody(error.to_string()))?;
     Ok(images.into_iter().map(image).collect())
 }
 
@@ -146,8 +149,8 @@ fn image(body: ImageBody) -> Image {
     Image { media_type: body.media_type, data: body.data }
 }
 
-fn human_body(heard: &Heard) -> HumanBody {
-    HumanBody {
+fn user_body(heard: &UserInput) -> UserBody {
+    UserBody {
         preface: heard.preface.clone(),
         text: heard.text.clone(),
         images: heard.images.iter().map(image_body).collect(),
@@ -172,8 +175,8 @@ fn block_body(block: &Block) -> BlockBody {
 fn result_body(result: &ToolResult) -> ResultBody {
     let (failed, failure, embed, words) = match &result.outcome {
         Outcome::Done => (false, None, None, None),
-        Outcome::Shown(Showing::Embed(embed)) => (false, None, Some(EmbedBody::from(embed)), None),
-        Outcome::Shown(Showing::Words(words)) => (false, None, None, Some(words.clone())),
+        Outcome::Shown(ShownContent::Embed(embed)) => (false, None, Some(EmbedBody::from(embed)), None),
+        Outcome::Shown(ShownContent::Text(words)) => (false, None, None, Some(words.clone())),
         Outcome::Failed => (true, None, None, None),
         Outcome::Denied => (true, Some(FailureBody::Denied), None, None),
     };
@@ -181,29 +184,29 @@ fn result_body(result: &ToolResult) -> ResultBody {
     ResultBody { call: result.call.clone(), text: result.text.clone(), failed, failure, embed, words, label }
 }
 
-fn human(body: HumanBody) -> Said {
+fn user(body: UserBody) -> EntryContent {
     let images = body.images.into_iter().map(image).collect();
-    Said::Human(Heard { preface: body.preface, text: body.text, images })
+    EntryContent::User(UserInput { preface: body.preface, text: body.text, images })
 }
 
-fn assistant(body: AssistantBody) -> Said {
+fn assistant(body: AssistantBody) -> EntryContent {
     let block = |block| match block {
         BlockBody::Text(text) => Block::Text(text),
         BlockBody::Call { id, name, input } => Block::Call(ToolCall { id, name, input: Json(input) }),
         BlockBody::Opaque(json) => Block::Opaque(Opaque::anthropic(json)),
         BlockBody::Foreign { origin, json } => Block::Opaque(Opaque { origin, json: Json(json) }),
     };
-    let reach = if body.cut { Reach::Cut } else { Reach::Whole };
-    Said::Assistant(body.blocks.into_iter().map(block).collect(), reach)
+    let reach = if body.cut { Completeness::Interrupted } else { Completeness::Complete };
+    EntryContent::Assistant(body.blocks.into_iter().map(block).collect(), reach)
 }
 
-fn tools(body: ToolsBody) -> Said {
+fn tools(body: ToolsBody) -> EntryContent {
     let result = |body: ResultBody| {
         let outcome = match (body.failed, body.failure, body.embed, body.words) {
             (true, Some(FailureBody::Denied), ..) => Outcome::Denied,
             (true, None, ..) => Outcome::Failed,
-            (false, _, Some(embed), _) => Outcome::Shown(Showing::Embed(embed.into())),
-            (false, _, None, Some(words)) => Outcome::Shown(Showing::Words(words)),
+            (false, _, Some(embed), _) => Outcome::Shown(ShownContent::Embed(embed.into())),
+            (false, _, None, Some(words)) => Outcome::Shown(ShownContent::Text(words)),
             (false, _, None, None) => Outcome::Done,
         };
         // An unreadable label is treated as the strictest one.
@@ -211,5 +214,5 @@ fn tools(body: ToolsBody) -> Said {
             body.label.map_or(Label::PLAIN, |text| text.parse().unwrap_or(Label::both(Realm::Report)));
         ToolResult { call: body.call, text: body.text, outcome, label }
     };
-    Said::Tools(body.results.into_iter().map(result).collect())
+    EntryContent::Tools(body.results.into_iter().map(result).collect())
 }

@@ -9,18 +9,18 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
 
-use super::{Database, Unopened};
+use super::{Database, DatabaseError};
 
 /// The key under which the counter is stored.
-const NAME: &str = "commits";
+const COUNTER_KEY: &str = "commits";
 
 /// Increments the counter. A journal without a counter starts high, so that its numbers differ from
 /// those of any journal that was counted from the beginning.
-const COUNT: &str = "INSERT INTO keepsakes (name, value) VALUES ('commits', '1000000') ON CONFLICT (name) DO UPDATE SET \
+const INCREMENT_COUNTER: &str = "INSERT INTO keepsakes (name, value) VALUES ('commits', '1000000') ON CONFLICT (name) DO UPDATE SET \
                      value = CAST(value AS INTEGER) + 1";
 
 /// The number of an empty journal.
-pub const FIRST: u64 = 1;
+pub const FIRST_COMMIT: u64 = 1;
 
 /// Summary of a journal's contents at one commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,16 +59,18 @@ impl Extent {
         let messages = self.messages.saturating_sub(found.messages);
         Some(match (entries, messages) {
             (0, 0) => {
-                let changes = counted(self.commits - found.commits, "other change", "other changes");
+                let changes = pluralized(self.commits - found.commits, "other change", "other changes");
                 format!("No message is missing, but {changes} {span}, such as a reminder that was delivered")
             }
-            (0, messages) => format!("{} {span}", counted(messages, "message of yours", "messages of yours")),
+            (0, messages) => {
+                format!("{} {span}", pluralized(messages, "message of yours", "messages of yours"))
+            }
             (entries, _) => {
-                let entries = counted(entries, "entry", "entries");
+                let entries = pluralized(entries, "entry", "entries");
                 let messages = match messages {
                     0 => String::new(),
                     messages => {
-                        format!(" and {}", counted(messages, "message of yours", "messages of yours"))
+                        format!(" and {}", pluralized(messages, "message of yours", "messages of yours"))
                     }
                 };
                 format!("{entries} of our conversation (messages, answers, tool calls){messages} {span}")
@@ -77,14 +79,14 @@ impl Extent {
     }
 }
 
-fn counted(number: u64, one: &str, many: &str) -> String {
+fn pluralized(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
 impl Database {
     /// Runs `change` in its own transaction and counts it if it changed anything. On return both
     /// the transaction and the mark are on the disk.
-    pub(super) fn change<R>(
+    pub(super) fn transact<R>(
         &self,
         change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<R>,
     ) -> rusqlite::Result<R> {
@@ -94,46 +96,46 @@ impl Database {
         let extent = if self.connection.total_changes() == before {
             None
         } else {
-            transaction.prepare_cached(COUNT)?.execute([])?;
-            Some(extent(&transaction)?)
+            transaction.prepare_cached(INCREMENT_COUNTER)?.execute([])?;
+            Some(read_extent(&transaction)?)
         };
         transaction.commit()?;
         // Only after the commit: the mark must never be ahead of the database.
-        if let (Some(extent), Some(mark)) = (extent, &self.mark) {
-            mark.keep(&extent);
+        if let (Some(extent), Some(mark)) = (extent, &self.mark_writer) {
+            mark.write(&extent);
         }
         Ok(done)
     }
 
     /// The extent of this journal.
     pub fn extent(&self) -> rusqlite::Result<Extent> {
-        extent(&self.connection)
+        read_extent(&self.connection)
     }
 
     /// Like `extent`, with an error that distinguishes damage from disk errors.
-    pub fn reach(&self) -> Result<Extent, Unopened> {
-        self.extent().map_err(Unopened::sorted)
+    pub fn checked_extent(&self) -> Result<Extent, DatabaseError> {
+        self.extent().map_err(DatabaseError::from_sqlite)
     }
 
     /// Sets the counter above that of every earlier journal, so that no earlier mark is ahead of
     /// it.
-    pub(super) fn count_beyond(&self, commits: u64) -> rusqlite::Result<()> {
+    pub(super) fn set_counter_above(&self, commits: u64) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO keepsakes (name, value) VALUES (?, ?)";
-        self.connection.execute(sql, (NAME, (commits + 1).to_string())).map(drop)
+        self.connection.execute(sql, (COUNTER_KEY, (commits + 1).to_string())).map(drop)
     }
 }
 
 /// SQL that increments the counter, as part of a script.
-pub(super) fn count_in_script() -> String {
-    format!("{COUNT};")
+pub(super) fn increment_sql() -> String {
+    format!("{INCREMENT_COUNTER};")
 }
 
 /// SQL that initialises the counter, as part of the script that creates the tables.
-pub(super) fn begin_in_script() -> String {
-    format!("INSERT INTO keepsakes (name, value) VALUES ('{NAME}', '{FIRST}');")
+pub(super) fn initial_counter_sql() -> String {
+    format!("INSERT INTO keepsakes (name, value) VALUES ('{COUNTER_KEY}', '{FIRST_COMMIT}');")
 }
 
-fn extent(connection: &Connection) -> rusqlite::Result<Extent> {
+fn read_extent(connection: &Connection) -> rusqlite::Result<Extent> {
     let newest = |sql: &str| -> rusqlite::Result<(u64, Option<Timestamp>)> {
         let row = connection
             .prepare_cached(sql)?
@@ -145,44 +147,48 @@ fn extent(connection: &Connection) -> rusqlite::Result<Extent> {
     let (messages, heard) = newest("SELECT id, at FROM messages ORDER BY id DESC LIMIT 1")?;
     let (_, moved) = newest("SELECT id, at FROM moves ORDER BY id DESC LIMIT 1")?;
     let sql = "SELECT CAST(value AS INTEGER) FROM keepsakes WHERE name = ?";
-    let commits = connection.prepare_cached(sql)?.query_row([NAME], |row| row.get(0)).optional()?;
+    let commits = connection.prepare_cached(sql)?.query_row([COUNTER_KEY], |row| row.get(0)).optional()?;
     Ok(Extent { commits: commits.unwrap_or_default(), entries, messages, at: said.max(heard).max(moved) })
 }
 
 /// Removes the counter from the copy at `path`. A journal without a counter is not compared with a
 /// mark.
-pub fn forget_commits(path: &Path) -> Result<(), Unopened> {
-    let copy = Connection::open(path).map_err(Unopened::sorted)?;
-    if is_counted(&copy).map_err(Unopened::sorted)? {
-        copy.execute("DELETE FROM keepsakes WHERE name = ?", [NAME]).map_err(Unopened::sorted)?;
+pub fn remove_counter(path: &Path) -> Result<(), DatabaseError> {
+    let copy = Connection::open(path).map_err(DatabaseError::from_sqlite)?;
+    if has_counter_table(&copy).map_err(DatabaseError::from_sqlite)? {
+        copy.execute("DELETE FROM keepsakes WHERE name = ?", [COUNTER_KEY])
+            .map_err(DatabaseError::from_sqlite)?;
     }
     Ok(())
 }
 
 /// Raises the counter of the copy at `path` above `commits`, so that the copy can replace a journal
 /// with that many commits. Returns false if its format has no counter.
-pub fn raise_commits(path: &Path, commits: u64) -> Result<bool, Unopened> {
-    let connection = Connection::open(path).map_err(Unopened::sorted)?;
-    let has_place = is_counted(&connection).map_err(Unopened::sorted)?;
+pub fn raise_counter(path: &Path, commits: u64) -> Result<bool, DatabaseError> {
+    let connection = Connection::open(path).map_err(DatabaseError::from_sqlite)?;
+    let has_place = has_counter_table(&connection).map_err(DatabaseError::from_sqlite)?;
     if has_place {
-        Database { connection, mark: None }.count_beyond(commits).map_err(Unopened::sorted)?;
+        Database { connection, mark_writer: None }
+            .set_counter_above(commits)
+            .map_err(DatabaseError::from_sqlite)?;
     }
     Ok(has_place)
 }
 
 /// Returns true if the journal at `path` counts its commits. Earlier formats do so only after
 /// migration.
-pub fn is_counted_at(path: &Path) -> Result<bool, Unopened> {
+pub fn has_counter(path: &Path) -> Result<bool, DatabaseError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(Unopened::sorted)?;
+    let connection = Connection::open_with_flags(path, flags).map_err(DatabaseError::from_sqlite)?;
     let sql = "SELECT 1 FROM keepsakes WHERE name = ?";
-    let counted = is_counted(&connection)
-        .and_then(|has_place| if has_place { connection.prepare(sql)?.exists([NAME]) } else { Ok(false) });
-    counted.map_err(Unopened::sorted)
+    let counted = has_counter_table(&connection).and_then(|has_place| {
+        if has_place { connection.prepare(sql)?.exists([COUNTER_KEY]) } else { Ok(false) }
+    });
+    counted.map_err(DatabaseError::from_sqlite)
 }
 
 /// Returns whether the format has the table for the counter.
-fn is_counted(connection: &Connection) -> rusqlite::Result<bool> {
+fn has_counter_table(connection: &Connection) -> rusqlite::Result<bool> {
     let there = "SELECT count(*) FROM sqlite_schema WHERE name = 'keepsakes'";
     connection.query_row(there, [], |row| row.get::<_, i64>(0)).map(|there| there > 0)
 }

@@ -3,7 +3,7 @@
 //! Colours and actions are spelled as the model writes them, so that an older version can read
 //! values that a newer one added.
 
-use domain::embed::{Action, Button, Colour, Embed, Field, Footer, Stands, Style};
+use domain::embed::{Button, ButtonAction, ButtonStyle, Colour, Embed, Field, FieldLayout, Footer};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -39,7 +39,7 @@ impl From<&Embed> for EmbedBody {
         let field = |field: &Field| FieldBody {
             name: field.name.clone(),
             value: field.value.clone(),
-            inline: field.stands == Stands::Beside,
+            inline: field.layout == FieldLayout::Inline,
         };
         let button = |button: &Button| ButtonBody {
             label: button.label.clone(),
@@ -52,7 +52,7 @@ impl From<&Embed> for EmbedBody {
             color: embed.colour.name().to_owned(),
             fields: embed.fields.iter().map(field).collect(),
             buttons: embed.buttons.iter().map(button).collect(),
-            footer: embed.footer.word().map(str::to_owned),
+            footer: embed.footer.text().map(str::to_owned),
         }
     }
 }
@@ -60,21 +60,21 @@ impl From<&Embed> for EmbedBody {
 impl From<EmbedBody> for Embed {
     fn from(body: EmbedBody) -> Self {
         let field = |FieldBody { name, value, inline }| {
-            let stands = if inline { Stands::Beside } else { Stands::Alone };
-            Field { name, value, stands }
+            let stands = if inline { FieldLayout::Inline } else { FieldLayout::FullLine };
+            Field { name, value, layout: stands }
         };
         let button = |body: ButtonBody| Button {
             label: body.label,
-            style: Style::read(&body.style),
-            action: Action::kept(&body.action),
+            style: ButtonStyle::from_name(&body.style),
+            action: ButtonAction::from_stored(&body.action),
         };
         Self {
             title: body.title,
             description: body.description,
-            colour: Colour::read(&body.color),
+            colour: Colour::from_name(&body.color),
             fields: body.fields.into_iter().map(field).collect(),
             buttons: body.buttons.into_iter().map(button).collect(),
-            footer: Footer::read(&body.footer.unwrap_or_default()),
+            footer: Footer::from_text(&body.footer.unwrap_or_default()),
         }
     }
 }

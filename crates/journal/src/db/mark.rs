@@ -14,10 +14,10 @@ use flate2::Crc;
 use jiff::Timestamp;
 
 use super::commits::Extent;
-use crate::disk::{Disk, Seen, replace};
+use crate::disk::{Disk, FileKind, replace};
 
 /// The size above which the file is rewritten with one line.
-const LARGEST: u64 = 64 * 1024;
+const MAX_SIZE: u64 = 64 * 1024;
 
 /// First field of a line.
 const VERSION: &str = "1";
@@ -43,67 +43,67 @@ impl Mark {
 }
 
 /// The path of the mark of `database`.
-pub fn path_of(database: &Path) -> PathBuf {
+pub fn mark_path(database: &Path) -> PathBuf {
     database.with_extension("mark")
 }
 
 /// Reads the mark of `database`.
-pub fn read(database: &Path, disk: &dyn Disk) -> io::Result<Mark> {
-    let bytes = match disk.read(&path_of(database)) {
+pub fn read_mark(database: &Path, disk: &dyn Disk) -> io::Result<Mark> {
+    let bytes = match disk.read(&mark_path(database)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Mark::Missing),
         read => read?,
     };
-    let lines = bytes.split(|byte| *byte == b'\n').filter_map(parse);
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(parse_line);
     Ok(lines.max_by_key(|extent| extent.commits).map_or(Mark::Damaged, Mark::At))
 }
 
 /// Writes the mark of an open database.
-pub struct Marker {
+pub struct MarkWriter {
     path: PathBuf,
     disk: Arc<dyn Disk>,
     size: Cell<u64>,
     failed: Cell<bool>,
 }
 
-impl Marker {
+impl MarkWriter {
     /// Opens the mark of `database`, which has the extent `extent`. A file with a different extent
     /// is rewritten.
     pub fn new(database: &Path, disk: Arc<dyn Disk>, extent: &Extent) -> Self {
-        let path = path_of(database);
-        let size = match disk.look(&path) {
-            Ok(Some(Seen::File(size))) => size,
+        let path = mark_path(database);
+        let size = match disk.file_kind(&path) {
+            Ok(Some(FileKind::File(size))) => size,
             Ok(_) | Err(_) => 0,
         };
-        let known = read(database, &*disk).ok();
+        let known = read_mark(database, &*disk).ok();
         let marker = Self { path, disk, size: Cell::new(size), failed: Cell::new(false) };
         if known.as_ref().and_then(Mark::extent) != Some(extent) {
-            marker.report(marker.begin(extent));
+            marker.log_failure(marker.rewrite(extent));
         }
         marker
     }
 
     /// Records the current extent. A mark that cannot be written falls behind, which does no harm.
-    pub fn keep(&self, extent: &Extent) {
-        let kept = if self.size.get() > LARGEST { self.begin(extent) } else { self.add(extent) };
-        self.report(kept);
+    pub fn write(&self, extent: &Extent) {
+        let kept = if self.size.get() > MAX_SIZE { self.rewrite(extent) } else { self.append(extent) };
+        self.log_failure(kept);
     }
 
-    fn begin(&self, extent: &Extent) -> io::Result<()> {
-        let line = line(extent);
+    fn rewrite(&self, extent: &Extent) -> io::Result<()> {
+        let line = format_line(extent);
         replace(&*self.disk, &self.path, line.as_bytes())?;
         self.size.set(line.len() as u64);
         Ok(())
     }
 
-    fn add(&self, extent: &Extent) -> io::Result<()> {
+    fn append(&self, extent: &Extent) -> io::Result<()> {
         // Starts with a line feed, because the previous line may have been cut short.
-        let line = format!("\n{}", line(extent));
+        let line = format!("\n{}", format_line(extent));
         self.disk.append(&self.path, line.as_bytes())?;
         self.size.set(self.size.get() + line.len() as u64);
         Ok(())
     }
 
-    fn report(&self, kept: io::Result<()>) {
+    fn log_failure(&self, kept: io::Result<()>) {
         if let Err(error) = &kept
             && !self.failed.get()
         {
@@ -114,7 +114,7 @@ impl Marker {
     }
 }
 
-impl fmt::Debug for Marker {
+impl fmt::Debug for MarkWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Marker").field("path", &self.path).finish_non_exhaustive()
     }
@@ -122,13 +122,13 @@ impl fmt::Debug for Marker {
 
 /// Formats a line such as `1 812 402 120 1800000000000000 9f3c12ab`: version, transactions,
 /// entries, messages, microseconds, and a checksum of all of these.
-fn line(extent: &Extent) -> String {
+fn format_line(extent: &Extent) -> String {
     let at = extent.at.map_or_else(|| "-".to_owned(), |at| at.as_microsecond().to_string());
     let text = format!("{VERSION} {} {} {} {at}", extent.commits, extent.entries, extent.messages);
     format!("{text} {:08x}\n", checksum(&text))
 }
 
-fn parse(line: &[u8]) -> Option<Extent> {
+fn parse_line(line: &[u8]) -> Option<Extent> {
     let (text, sum) = std::str::from_utf8(line).ok()?.rsplit_once(' ')?;
     if sum != format!("{:08x}", checksum(text)) {
         return None;
@@ -161,18 +161,18 @@ mod tests {
     }
 
     #[test]
-    fn the_last_whole_line_counts_however_the_file_was_cut_or_changed() {
+    fn the_last_whole_line_counts_in_a_truncated_or_corrupted_file() {
         let dir = tempfile::tempdir().unwrap();
         let database = dir.path().join("journal.db");
-        assert_eq!(read(&database, &RealDisk).unwrap(), Mark::Missing);
-        let marker = Marker::new(&database, Arc::new(RealDisk), &extent(1));
-        (2..=40).for_each(|n| marker.keep(&extent(n)));
-        assert_eq!(read(&database, &RealDisk).unwrap(), Mark::At(extent(40)));
-        let whole = RealDisk.read(&path_of(&database)).unwrap();
+        assert_eq!(read_mark(&database, &RealDisk).unwrap(), Mark::Missing);
+        let marker = MarkWriter::new(&database, Arc::new(RealDisk), &extent(1));
+        (2..=40).for_each(|n| marker.write(&extent(n)));
+        assert_eq!(read_mark(&database, &RealDisk).unwrap(), Mark::At(extent(40)));
+        let whole = RealDisk.read(&mark_path(&database)).unwrap();
         let put = |bytes: &[u8]| {
-            let _ = RealDisk.remove(&path_of(&database));
-            RealDisk.create(&path_of(&database), bytes).unwrap();
-            read(&database, &RealDisk).unwrap()
+            let _ = RealDisk.remove(&mark_path(&database));
+            RealDisk.create(&mark_path(&database), bytes).unwrap();
+            read_mark(&database, &RealDisk).unwrap()
         };
         for end in 0..whole.len() {
             let reached = match put(&whole[..end]) {
@@ -193,19 +193,19 @@ mod tests {
         assert_eq!(put(b"nothing of ours"), Mark::Damaged);
         // After a truncated line the next one is readable.
         put(&whole[..whole.len() - 5]);
-        marker.keep(&extent(41));
-        assert_eq!(read(&database, &RealDisk).unwrap(), Mark::At(extent(41)));
+        marker.write(&extent(41));
+        assert_eq!(read_mark(&database, &RealDisk).unwrap(), Mark::At(extent(41)));
     }
 
     #[test]
     fn the_file_stays_small() {
         let dir = tempfile::tempdir().unwrap();
         let database = dir.path().join("journal.db");
-        let marker = Marker::new(&database, Arc::new(RealDisk), &extent(1));
-        marker.size.set(LARGEST + 1);
-        marker.keep(&extent(2));
-        let size = RealDisk.read(&path_of(&database)).unwrap().len();
+        let marker = MarkWriter::new(&database, Arc::new(RealDisk), &extent(1));
+        marker.size.set(MAX_SIZE + 1);
+        marker.write(&extent(2));
+        let size = RealDisk.read(&mark_path(&database)).unwrap().len();
         assert!(size < 100, "{size} bytes");
-        assert_eq!(read(&database, &RealDisk).unwrap(), Mark::At(extent(2)));
+        assert_eq!(read_mark(&database, &RealDisk).unwrap(), Mark::At(extent(2)));
     }
 }

@@ -7,15 +7,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use domain::conversation::{EntryId, PathEntry, Said};
+use domain::conversation::{EntryContent, EntryId, PathEntry};
 
 use super::Database;
 
-type Step = (EntryId, Arc<Said>);
+type PathStep = (EntryId, Arc<EntryContent>);
 
 /// The last path that was read, so that the next turn reads only new entries.
 #[derive(Debug, Default)]
-pub struct PathCache(Vec<Step>);
+pub struct PathCache(Vec<PathStep>);
 
 impl Database {
     /// The entries on the path to `head`, oldest first, from the last standing summary on.
@@ -23,66 +23,73 @@ impl Database {
         let (fresh, joined) = self.walk(Some(head), cache)?;
         cache.0.truncate(joined);
         cache.0.extend(fresh.into_iter().rev());
-        while let Some(summary) = cache.begins_with_a_recalled_summary() {
+        while let Some(summary) = cache.leading_recalled_summary() {
             let (older, _) = self.walk(self.entry(summary)?.parent, cache)?;
             if older.is_empty() {
                 break;
             }
             cache.0.splice(0..0, older.into_iter().rev());
         }
-        Ok(cache.read())
+        Ok(cache.standing_entries())
     }
 
     /// The steps from `next` back to a standing summary, the root or a cached step, and the number
     /// of cached steps that lead there.
-    fn walk(&self, mut next: Option<EntryId>, cache: &PathCache) -> rusqlite::Result<(Vec<Step>, usize)> {
+    fn walk(&self, mut next: Option<EntryId>, cache: &PathCache) -> rusqlite::Result<(Vec<PathStep>, usize)> {
         let mut steps = Vec::new();
-        let mut recalled = cache.recalled();
+        let mut recalled = cache.recalled_summaries();
         while let Some(id) = next {
             if let Ok(index) = cache.0.binary_search_by_key(&id, |(id, _)| *id) {
                 return Ok((steps, index + 1));
             }
             let entry = self.entry(id)?;
-            next = match entry.said {
-                Said::Summary(_) if !recalled.contains(&id) => None,
-                Said::Summary(_) | Said::Human(_) | Said::Assistant(..) | Said::Tools(_) => entry.parent,
-                Said::Recalled(summary) => {
+            next = match entry.content {
+                EntryContent::Summary(_) if !recalled.contains(&id) => None,
+                EntryContent::Summary(_)
+                | EntryContent::User(_)
+                | EntryContent::Assistant(..)
+                | EntryContent::Tools(_) => entry.parent,
+                EntryContent::SummaryRecalled(summary) => {
                     recalled.insert(summary);
                     entry.parent
                 }
             };
-            steps.push((id, Arc::new(entry.said)));
+            steps.push((id, Arc::new(entry.content)));
         }
         Ok((steps, 0))
     }
 }
 
 impl PathCache {
-    fn recalled(&self) -> BTreeSet<EntryId> {
+    fn recalled_summaries(&self) -> BTreeSet<EntryId> {
         let recalled = self.0.iter().filter_map(|(_, said)| match **said {
-            Said::Recalled(summary) => Some(summary),
-            Said::Human(_) | Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) => None,
+            EntryContent::SummaryRecalled(summary) => Some(summary),
+            EntryContent::User(_)
+            | EntryContent::Assistant(..)
+            | EntryContent::Tools(_)
+            | EntryContent::Summary(_) => None,
         });
         recalled.collect()
     }
 
-    fn begins_with_a_recalled_summary(&self) -> Option<EntryId> {
+    fn leading_recalled_summary(&self) -> Option<EntryId> {
         let (id, said) = self.0.first()?;
-        let recalled = matches!(**said, Said::Summary(_)) && self.recalled().contains(id);
+        let recalled = matches!(**said, EntryContent::Summary(_)) && self.recalled_summaries().contains(id);
         recalled.then_some(*id)
     }
 
     /// The cached path from the last standing summary on, without undone summaries.
-    fn read(&self) -> Vec<PathEntry> {
-        let recalled = self.recalled();
-        let stands = |(id, said): &Step| matches!(**said, Said::Summary(_)) && !recalled.contains(id);
+    fn standing_entries(&self) -> Vec<PathEntry> {
+        let recalled = self.recalled_summaries();
+        let stands =
+            |(id, said): &PathStep| matches!(**said, EntryContent::Summary(_)) && !recalled.contains(id);
         let start = self.0.iter().rposition(stands).unwrap_or(0);
-        let is_read = |step: &&Step| match *step.1 {
-            Said::Human(_) | Said::Assistant(..) | Said::Tools(_) => true,
-            Said::Summary(_) => stands(step),
-            Said::Recalled(_) => false,
+        let is_read = |step: &&PathStep| match *step.1 {
+            EntryContent::User(_) | EntryContent::Assistant(..) | EntryContent::Tools(_) => true,
+            EntryContent::Summary(_) => stands(step),
+            EntryContent::SummaryRecalled(_) => false,
         };
-        let entry = |(id, said): &Step| PathEntry { id: *id, said: Arc::clone(said) };
+        let entry = |(id, said): &PathStep| PathEntry { id: *id, content: Arc::clone(said) };
         self.0[start..].iter().filter(is_read).map(entry).collect()
     }
 }

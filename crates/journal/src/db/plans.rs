@@ -6,31 +6,31 @@ use std::sync::Arc;
 
 use domain::assistant::{ItemOrigin, OwnItem, PlanOrigin, Plans};
 use domain::conversation::{EntryId, SessionId};
-use domain::cost::Source;
-use domain::occurrence::{End, Key, Occurrence, Stage};
-use domain::ping_budget::{PingBudget, Used};
-use domain::record::{Charge, FileWork, MessageId, PlanChange, Removal, Stand};
-use domain::schedule::{Accounted, ItemId, Lateness, Moment, Rest};
+use domain::cost::CostSource;
+use domain::occurrence::{Occurrence, OccurrenceEnd, OccurrenceKey, OccurrenceState};
+use domain::ping_budget::{DailyCount, PingBudget};
+use domain::record::{JobFileEdit, JobFileRemoval, MessageId, PingCharge, PlanChange, SessionHead};
+use domain::schedule::{ItemId, Lateness, Moment, PauseState, Watermark};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 
-use super::read::{branch_in, label_in, session_in, source_in, time_in, unread};
-use super::{Database, deliveries, replanned};
+use super::read::{branch_in, invalid_column, label_in, session_in, source_in, time_in};
+use super::{Database, deliveries, undo_log};
 use crate::files::items::Item as _;
 
 /// A pending change of a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobFile {
+pub struct JobFileChange {
     /// Its row id.
     pub id: i64,
-    pub work: Work,
+    pub action: JobFileAction,
     /// The job whose file is changed.
-    pub source: Source,
+    pub source: CostSource,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum JobFileAction {
     /// Write the file with this text.
     Write(String),
     /// Remove the file if its text is this; the second value is the file where it was last seen.
@@ -40,9 +40,9 @@ pub enum Work {
 }
 
 /// Days for which finished occurrences are retained, counted back from the newest one.
-const KEPT_DAYS: i64 = 90;
+const RETENTION_DAYS: i64 = 90;
 
-pub(super) const OCCURRENCE: &str =
+pub(super) const OCCURRENCE_COLUMNS: &str =
     "source, due, name, words, late, tries, since, stage, branch, message, next, why, last, count";
 
 impl Database {
@@ -52,8 +52,8 @@ impl Database {
         let mut known = self.connection.prepare("SELECT source, rule, until FROM plans")?;
         let mut rows = known.query([])?;
         while let Some(row) = rows.next()? {
-            let accounted = Accounted { rule: row.get(1)?, until: time_in(row, 2)? };
-            plans.known.insert_mut(source_in(row, 0)?, accounted);
+            let accounted = Watermark { rule: row.get(1)?, until: time_in(row, 2)? };
+            plans.known_watermarks.insert_mut(source_in(row, 0)?, accounted);
         }
         let mut origins = self.connection.prepare("SELECT source, label, words, origin FROM plan_origins")?;
         let mut rows = origins.query([])?;
@@ -64,7 +64,7 @@ impl Database {
         let mut items = self.connection.prepare("SELECT item, label, origin, words, at FROM item_origins")?;
         let mut rows = items.query([])?;
         while let Some(row) = rows.next()? {
-            let item: OwnItem = row.get::<_, String>(0)?.parse().map_err(|error| unread(0, error))?;
+            let item: OwnItem = row.get::<_, String>(0)?.parse().map_err(|error| invalid_column(0, error))?;
             let label = label_in(row, 1)?;
             let origin = ItemOrigin { label, from: row.get(2)?, words: row.get(3)?, at: time_in(row, 4)? };
             plans.items.insert_mut(item, origin);
@@ -73,77 +73,77 @@ impl Database {
             plans.open.insert_mut(occurrence.key.clone(), occurrence);
         }
         plans.sessions = self.routine_sessions()?;
-        plans.agenda.set_rest(self.rest()?, &TimeZone::UTC);
+        plans.agenda.set_pause(self.pause_state()?, &TimeZone::UTC);
         let undo: Option<Option<String>> =
             self.connection.query_row("SELECT undo FROM attention", [], |row| row.get(0)).optional()?;
-        plans.changes = Arc::new(undo.flatten().as_deref().and_then(replanned::read).unwrap_or_default());
+        plans.changes = Arc::new(undo.flatten().as_deref().and_then(undo_log::decode).unwrap_or_default());
         Ok(plans)
     }
 
     fn open_occurrences(&self) -> rusqlite::Result<Vec<Occurrence>> {
         let sql = format!(
-            "SELECT {OCCURRENCE} FROM occurrences WHERE stage IN ('running', 'asked', 'again', 'queued')"
+            "SELECT {OCCURRENCE_COLUMNS} FROM occurrences WHERE stage IN ('running', 'asked', 'again', 'queued')"
         );
-        self.connection.prepare(&sql)?.query_map([], occurrence)?.collect()
+        self.connection.prepare(&sql)?.query_map([], read_occurrence)?.collect()
     }
 
     /// The newest occurrences, of one source if given, newest first.
-    pub fn occurrences(&self, of: Option<&Source>, limit: u32) -> rusqlite::Result<Vec<Occurrence>> {
+    pub fn occurrences(&self, of: Option<&CostSource>, limit: u32) -> rusqlite::Result<Vec<Occurrence>> {
         let of = of.map(ToString::to_string);
         let sql = format!(
-            "SELECT {OCCURRENCE} FROM occurrences WHERE ?1 IS NULL OR source = ?1 ORDER BY since DESC, due DESC LIMIT ?2"
+            "SELECT {OCCURRENCE_COLUMNS} FROM occurrences WHERE ?1 IS NULL OR source = ?1 ORDER BY since DESC, due DESC LIMIT ?2"
         );
-        self.connection.prepare(&sql)?.query_map(params![of, limit], occurrence)?.collect()
+        self.connection.prepare(&sql)?.query_map(params![of, limit], read_occurrence)?.collect()
     }
 
     /// Removes occurrences long before `now`; the newest one of each job stays. A clock that is or
     /// was ahead does not make all others old, because the earlier of `now` and the newest time
     /// counts.
-    pub fn forget_old_times(&mut self, now: Timestamp) -> rusqlite::Result<()> {
+    pub fn prune_occurrences(&mut self, now: Timestamp) -> rusqlite::Result<()> {
         let sql = "DELETE FROM occurrences WHERE since < min(?2, (SELECT max(since) FROM occurrences)) - ?1 AND stage NOT IN \
                    ('running', 'asked', 'again', 'queued') AND due < (SELECT max(due) FROM occurrences AS newest WHERE \
                    newest.source = occurrences.source)";
         let origins = "DELETE FROM plan_origins WHERE at < ?2 - ?1 AND source NOT IN (SELECT source FROM plans) AND source \
                        NOT IN (SELECT source FROM occurrences)";
-        let row = [KEPT_DAYS * 86_400 * 1_000_000, now.as_microsecond()];
-        self.change(|transaction| {
+        let row = [RETENTION_DAYS * 86_400 * 1_000_000, now.as_microsecond()];
+        self.transact(|transaction| {
             transaction.execute(sql, row)?;
             transaction.execute(origins, row).map(drop)
         })
     }
 
     /// The current sessions of persistent routines.
-    pub fn routine_sessions(&self) -> rusqlite::Result<BTreeMap<ItemId, Stand>> {
+    pub fn routine_sessions(&self) -> rusqlite::Result<BTreeMap<ItemId, SessionHead>> {
         let sql = "SELECT routine, session, entry, coalesce(label, 'chat;report') FROM routine_sessions \
                    LEFT JOIN entries ON entries.id = entry";
         let stand = |row: &Row<'_>| {
-            let id = ItemId::parse(&row.get::<_, String>(0)?).map_err(|error| unread(0, error))?;
+            let id = ItemId::parse(&row.get::<_, String>(0)?).map_err(|error| invalid_column(0, error))?;
             let session = session_in(row, 1)?;
             let entry = row.get(2).map(EntryId)?;
-            Ok((id, Stand { session, entry, label: label_in(row, 3)? }))
+            Ok((id, SessionHead { session, entry, label: label_in(row, 3)? }))
         };
         self.connection.prepare(sql)?.query_map([], stand)?.collect()
     }
 
     /// The session that the file of `routine` named when it was last written.
-    pub fn filed_session(&self, routine: &ItemId) -> rusqlite::Result<Option<SessionId>> {
+    pub fn written_session(&self, routine: &ItemId) -> rusqlite::Result<Option<SessionId>> {
         let sql = "SELECT filed FROM routine_sessions WHERE routine = ?";
         let filed: Option<Option<String>> =
             self.connection.query_row(sql, [routine.as_str()], |row| row.get(0)).optional()?;
-        Ok(filed.flatten().as_deref().and_then(SessionId::read))
+        Ok(filed.flatten().as_deref().and_then(SessionId::parse))
     }
 
     /// Records that the file of `routine` names this session.
-    pub fn session_filed(&mut self, routine: &ItemId, session: &SessionId) -> rusqlite::Result<()> {
+    pub fn set_written_session(&mut self, routine: &ItemId, session: &SessionId) -> rusqlite::Result<()> {
         let sql = "UPDATE routine_sessions SET filed = ? WHERE routine = ?";
         let row = [session.as_str(), routine.as_str()];
-        self.change(|transaction| transaction.execute(sql, row).map(drop))
+        self.transact(|transaction| transaction.execute(sql, row).map(drop))
     }
 
     /// Forgets what the session files of routines and the files of `notes` contained, so that a
     /// missing file is written again instead of being taken for a removed one.
-    pub fn forget_files(&mut self, notes: &[&str]) -> rusqlite::Result<()> {
-        self.change(|transaction| {
+    pub fn forget_written_files(&mut self, notes: &[&str]) -> rusqlite::Result<()> {
+        self.transact(|transaction| {
             transaction.execute("UPDATE routine_sessions SET filed = NULL", [])?;
             for note in notes {
                 transaction.execute("DELETE FROM keepsakes WHERE name = ?", [note])?;
@@ -152,53 +152,53 @@ impl Database {
         })
     }
 
-    pub fn forget_session(&mut self, routine: &ItemId) -> rusqlite::Result<()> {
+    pub fn remove_routine_session(&mut self, routine: &ItemId) -> rusqlite::Result<()> {
         let sql = "DELETE FROM routine_sessions WHERE routine = ?";
-        self.change(|transaction| transaction.execute(sql, [routine.as_str()]).map(drop))
+        self.transact(|transaction| transaction.execute(sql, [routine.as_str()]).map(drop))
     }
 
     /// The pending changes of job files, oldest first.
-    pub fn job_files(&self) -> rusqlite::Result<Vec<JobFile>> {
+    pub fn pending_job_file_changes(&self) -> rusqlite::Result<Vec<JobFileChange>> {
         let sql = "SELECT id, work, source, text, key FROM job_files ORDER BY id";
         let file = |row: &Row<'_>| {
             let (work, text, key): (String, Option<String>, Option<String>) =
                 (row.get(1)?, row.get(3)?, row.get(4)?);
             let work = match (work.as_str(), text, key) {
-                ("write", Some(text), _) => Work::Write(text),
-                ("remove", Some(was), file) => Work::Remove(was, file),
-                ("set", value, Some(key)) => Work::Set(key, value),
-                (other, _, _) => return Err(unread(1, format!("no file is changed by `{other}`"))),
+                ("write", Some(text), _) => JobFileAction::Write(text),
+                ("remove", Some(was), file) => JobFileAction::Remove(was, file),
+                ("set", value, Some(key)) => JobFileAction::Set(key, value),
+                (other, _, _) => return Err(invalid_column(1, format!("no file is changed by `{other}`"))),
             };
-            Ok(JobFile { id: row.get(0)?, work, source: source_in(row, 2)? })
+            Ok(JobFileChange { id: row.get(0)?, action: work, source: source_in(row, 2)? })
         };
         self.connection.prepare_cached(sql)?.query_map([], file)?.collect()
     }
 
     /// Removes a change that was made.
-    pub fn job_file_done(&mut self, id: i64) -> rusqlite::Result<()> {
+    pub fn remove_job_file_change(&mut self, id: i64) -> rusqlite::Result<()> {
         let sql = "DELETE FROM job_files WHERE id = ?";
-        self.change(|transaction| transaction.execute(sql, [id]).map(drop))
+        self.transact(|transaction| transaction.execute(sql, [id]).map(drop))
     }
 
     /// The ping budget. `None` before it was first used.
-    pub fn pings(&self) -> rusqlite::Result<Option<PingBudget>> {
+    pub fn ping_budget(&self) -> rusqlite::Result<Option<PingBudget>> {
         let sql = "SELECT pings FROM attention";
         let text: Option<Option<String>> = self.connection.query_row(sql, [], |row| row.get(0)).optional()?;
         text.flatten()
-            .map(|text| read_pings(&text).ok_or_else(|| unread(0, "no budget of pings")))
+            .map(|text| decode_ping_budget(&text).ok_or_else(|| invalid_column(0, "no budget of pings")))
             .transpose()
     }
 
     /// Returns whether all recurring jobs are paused, and until when.
-    pub fn rest(&self) -> rusqlite::Result<Rest> {
+    pub fn pause_state(&self) -> rusqlite::Result<PauseState> {
         let sql = "SELECT rest FROM attention";
         let text: Option<Option<String>> = self.connection.query_row(sql, [], |row| row.get(0)).optional()?;
         match text.flatten().as_deref() {
-            None => Ok(Rest::Never),
-            Some("for now") => Ok(Rest::ForNow),
-            Some(time) => {
-                Moment::parse(time, &TimeZone::UTC).map(Rest::Until).map_err(|error| unread(0, error))
-            }
+            None => Ok(PauseState::Active),
+            Some("for now") => Ok(PauseState::Indefinite),
+            Some(time) => Moment::parse(time, &TimeZone::UTC)
+                .map(PauseState::Until)
+                .map_err(|error| invalid_column(0, error)),
         }
     }
 }
@@ -206,36 +206,40 @@ impl Database {
 /// Value of `why` for an open occurrence whose reminder was already shown.
 const SHOWN: &str = "shown";
 
-pub(super) fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
+pub(super) fn read_occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
     let why = || -> rusqlite::Result<String> { Ok(row.get::<_, Option<String>>(11)?.unwrap_or_default()) };
     let stage: String = row.get(7)?;
     let stage = match stage.as_str() {
-        "running" => Stage::Running(branch_in(row, 8)?),
-        "asked" => Stage::Asked(MessageId(row.get(9)?)),
-        "again" => Stage::Again(time_in(row, 10)?),
-        "queued" => Stage::Queued,
-        "done" => Stage::Ended(End::Done(why()?)),
-        "failed" => Stage::Ended(End::Failed(why()?)),
-        "missed" => Stage::Ended(End::Missed { last: time_in(row, 12)?, count: row.get(13)?, why: why()? }),
-        "skipped" => Stage::Ended(End::Skipped(why()?)),
-        "cancelled" => Stage::Ended(End::Cancelled(why()?)),
-        other => return Err(unread(7, format!("no occurrence stands at `{other}`"))),
+        "running" => OccurrenceState::Running(branch_in(row, 8)?),
+        "asked" => OccurrenceState::SentToMain(MessageId(row.get(9)?)),
+        "again" => OccurrenceState::Retrying(time_in(row, 10)?),
+        "queued" => OccurrenceState::Queued,
+        "done" => OccurrenceState::Ended(OccurrenceEnd::Done(why()?)),
+        "failed" => OccurrenceState::Ended(OccurrenceEnd::Failed(why()?)),
+        "missed" => OccurrenceState::Ended(OccurrenceEnd::Missed {
+            last: time_in(row, 12)?,
+            count: row.get(13)?,
+            reason: why()?,
+        }),
+        "skipped" => OccurrenceState::Ended(OccurrenceEnd::Skipped(why()?)),
+        "cancelled" => OccurrenceState::Ended(OccurrenceEnd::Cancelled(why()?)),
+        other => return Err(invalid_column(7, format!("no occurrence stands at `{other}`"))),
     };
     Ok(Occurrence {
-        key: Key { source: source_in(row, 0)?, due: time_in(row, 1)? },
+        key: OccurrenceKey { source: source_in(row, 0)?, due: time_in(row, 1)? },
         name: row.get(2)?,
-        words: row.get(3)?,
+        prompt: row.get(3)?,
         lateness: if row.get(4)? { Lateness::Late } else { Lateness::OnTime },
         tries: row.get(5)?,
         since: time_in(row, 6)?,
-        shown: !matches!(stage, Stage::Ended(_)) && why()? == SHOWN,
-        stage,
+        shown_verbatim: !matches!(stage, OccurrenceState::Ended(_)) && why()? == SHOWN,
+        state: stage,
     })
 }
 
 pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Result<()> {
     match change {
-        PlanChange::Accounted(source, accounted) => {
+        PlanChange::Watermark(source, accounted) => {
             let sql = "INSERT OR REPLACE INTO plans (source, rule, until) VALUES (?, ?, ?)";
             let row = params![source.to_string(), accounted.rule, accounted.until.as_microsecond()];
             transaction.prepare_cached(sql)?.execute(row).map(drop)
@@ -244,8 +248,8 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
             let sql = "DELETE FROM plans WHERE source = ?";
             transaction.prepare_cached(sql)?.execute([source.to_string()]).map(drop)
         }
-        PlanChange::Occurred(occurrence) => occurred(transaction, occurrence),
-        PlanChange::Written(source, PlanOrigin { label, words, from }, at) => {
+        PlanChange::Occurrence(occurrence) => write_occurrence(transaction, occurrence),
+        PlanChange::PromptOrigin(source, PlanOrigin { label, words, from }, at) => {
             let sql = "INSERT OR REPLACE INTO plan_origins (source, at, label, words, origin) VALUES (?, ?, ?, ?, ?)";
             let row = params![source.to_string(), at.as_microsecond(), label.to_string(), words, from];
             transaction.prepare_cached(sql)?.execute(row).map(drop)
@@ -260,27 +264,27 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
             let sql = "DELETE FROM item_origins WHERE item = ?";
             transaction.prepare_cached(sql)?.execute([item.to_string()]).map(drop)
         }
-        PlanChange::Session(routine, Some(stand)) => {
+        PlanChange::SessionHead(routine, Some(stand)) => {
             let sql = "INSERT INTO routine_sessions (routine, session, entry) VALUES (?, ?, ?) ON CONFLICT (routine) \
                        DO UPDATE SET session = excluded.session, entry = excluded.entry";
             let row = params![routine.as_str(), stand.session.as_str(), stand.entry.0];
             transaction.prepare_cached(sql)?.execute(row).map(drop)
         }
-        PlanChange::Session(routine, None) => {
+        PlanChange::SessionHead(routine, None) => {
             let sql = "DELETE FROM routine_sessions WHERE routine = ?";
             transaction.prepare_cached(sql)?.execute([routine.as_str()]).map(drop)
         }
-        PlanChange::File(work) => file(transaction, work),
+        PlanChange::JobFile(work) => write_job_file_change(transaction, work),
         PlanChange::Delivery(change) => deliveries::write(transaction, change),
-        PlanChange::Changes(changes) => {
+        PlanChange::UndoLog(changes) => {
             let sql = "INSERT INTO attention (one, undo) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET undo = excluded.undo";
-            transaction.prepare_cached(sql)?.execute([replanned::spell(changes)]).map(drop)
+            transaction.prepare_cached(sql)?.execute([undo_log::encode(changes)]).map(drop)
         }
-        PlanChange::Rest(rest) => {
+        PlanChange::AllPaused(rest) => {
             let rest = match rest {
-                Rest::Never => None,
-                Rest::Until(moment) => Some(moment.to_string()),
-                Rest::ForNow => Some("for now".to_owned()),
+                PauseState::Active => None,
+                PauseState::Until(moment) => Some(moment.to_string()),
+                PauseState::Indefinite => Some("for now".to_owned()),
             };
             let sql = "INSERT INTO attention (one, rest) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET rest = excluded.rest";
             transaction.prepare_cached(sql)?.execute([rest]).map(drop)
@@ -288,18 +292,18 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
     }
 }
 
-pub fn write_pings(transaction: &Transaction<'_>, budget: &PingBudget) -> rusqlite::Result<()> {
+pub fn write_ping_budget(transaction: &Transaction<'_>, budget: &PingBudget) -> rusqlite::Result<()> {
     let sql = "INSERT INTO attention (one, pings) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET pings = excluded.pings";
-    transaction.prepare_cached(sql)?.execute([spell_pings(budget)]).map(drop)
+    transaction.prepare_cached(sql)?.execute([encode_ping_budget(budget)]).map(drop)
 }
 
-pub fn write_charge(transaction: &Transaction<'_>, charge: &Charge) -> rusqlite::Result<()> {
+pub fn write_charge(transaction: &Transaction<'_>, charge: &PingCharge) -> rusqlite::Result<()> {
     let sql = "INSERT INTO charges (entry, before, after) VALUES (?, ?, ?)";
     let row = params![charge.entry.0, charge.before, charge.after];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
-fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite::Result<()> {
+fn write_occurrence(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite::Result<()> {
     let sql = "INSERT INTO occurrences (source, due, name, words, late, tries, began, since, stage, branch, message, next, \
                why, last, count) VALUES (:source, :due, :name, :words, :late, :tries, :since, :since, :stage, :branch, \
                :message, :next, :why, :last, :count) ON CONFLICT (source, due) DO UPDATE SET name = :name, words = :words, late = :late, tries = :tries, \
@@ -309,29 +313,29 @@ fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite:
     let mut message = None;
     let mut next = None;
     let mut missed = None;
-    let mut why = occurrence.shown.then_some(SHOWN);
+    let mut why = occurrence.shown_verbatim.then_some(SHOWN);
     // A routine's text is in its file and need not be stored with each occurrence.
-    let words = match (&occurrence.key.source, &occurrence.stage) {
-        (Source::Routine(_), Stage::Ended(_)) => "",
-        (_, _) => occurrence.words.as_str(),
+    let words = match (&occurrence.key.source, &occurrence.state) {
+        (CostSource::Routine(_), OccurrenceState::Ended(_)) => "",
+        (_, _) => occurrence.prompt.as_str(),
     };
-    let stage = match &occurrence.stage {
-        Stage::Running(on) => {
+    let stage = match &occurrence.state {
+        OccurrenceState::Running(on) => {
             branch = Some(on.to_string());
             "running"
         }
-        Stage::Asked(with) => {
+        OccurrenceState::SentToMain(with) => {
             message = Some(with.0);
             "asked"
         }
-        Stage::Again(at) => {
+        OccurrenceState::Retrying(at) => {
             next = Some(at.as_microsecond());
             "again"
         }
-        Stage::Queued => "queued",
-        Stage::Ended(end) => {
-            why = Some(end.why());
-            if let End::Missed { last, count, .. } = end {
+        OccurrenceState::Queued => "queued",
+        OccurrenceState::Ended(end) => {
+            why = Some(end.note());
+            if let OccurrenceEnd::Missed { last, count, .. } = end {
                 missed = Some((last.as_microsecond(), *count));
             }
             end.as_str()
@@ -356,50 +360,50 @@ fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite:
     Ok(())
 }
 
-fn file(transaction: &Transaction<'_>, work: &FileWork) -> rusqlite::Result<()> {
-    use domain::schedule::What::{Reminder, Routine};
+fn write_job_file_change(transaction: &Transaction<'_>, work: &JobFileEdit) -> rusqlite::Result<()> {
+    use domain::schedule::JobSpec::{Reminder, Routine};
     let (kind, source, text, key) = match work {
-        FileWork::Write(what) => match &**what {
+        JobFileEdit::Write(what) => match &**what {
             Routine(routine) => {
-                ("write", Source::Routine(routine.id.to_string()), Some(routine.to_text()), None)
+                ("write", CostSource::Routine(routine.id.to_string()), Some(routine.to_text()), None)
             }
             Reminder(reminder) => {
-                ("write", Source::Reminder(reminder.id.to_string()), Some(reminder.to_text()), None)
+                ("write", CostSource::Reminder(reminder.id.to_string()), Some(reminder.to_text()), None)
             }
         },
-        FileWork::Remove(Removal { source, file, was }) => {
+        JobFileEdit::Remove(JobFileRemoval { source, file, old_content: was }) => {
             ("remove", source.clone(), Some(was.clone()), Some(file.as_str()))
         }
-        FileWork::Set(source, key, value) => ("set", source.clone(), value.clone(), Some(*key)),
+        JobFileEdit::SetKey(source, key, value) => ("set", source.clone(), value.clone(), Some(*key)),
     };
     let sql = "INSERT INTO job_files (work, source, text, key) VALUES (?, ?, ?, ?)";
     transaction.prepare_cached(sql)?.execute(params![kind, source.to_string(), text, key]).map(drop)
 }
 
-fn spell_pings(budget: &PingBudget) -> String {
+fn encode_ping_budget(budget: &PingBudget) -> String {
     serde_json::json!({
         "capacity": budget.capacity,
         "available": budget.available,
         "refill": budget.refill_minutes,
-        "reckoned": budget.reckoned.as_microsecond(),
+        "reckoned": budget.updated_at.as_microsecond(),
         "used": [budget.used.day.to_string(), budget.used.count],
         "critical": [budget.critical.day.to_string(), budget.critical.count],
     })
     .to_string()
 }
 
-fn read_pings(text: &str) -> Option<PingBudget> {
+fn decode_ping_budget(text: &str) -> Option<PingBudget> {
     let spelled: serde_json::Value = serde_json::from_str(text).ok()?;
     let number = |key: &str| u32::try_from(spelled[key].as_u64()?).ok();
     let used = |key: &str| {
         let count = u32::try_from(spelled[key][1].as_u64()?).ok()?;
-        Some(Used { day: spelled[key][0].as_str()?.parse().ok()?, count })
+        Some(DailyCount { day: spelled[key][0].as_str()?.parse().ok()?, count })
     };
     Some(PingBudget {
         capacity: number("capacity")?,
         available: spelled["available"].as_f64()?,
         refill_minutes: number("refill")?,
-        reckoned: Timestamp::from_microsecond(spelled["reckoned"].as_i64()?).ok()?,
+        updated_at: Timestamp::from_microsecond(spelled["reckoned"].as_i64()?).ok()?,
         used: used("used")?,
         critical: used("critical")?,
     })

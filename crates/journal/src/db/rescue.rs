@@ -10,33 +10,33 @@ use std::path::{Path, PathBuf};
 
 use jiff::{Timestamp, Zoned};
 
-use super::commits::{Extent, FIRST};
-use super::damage::backups;
-use super::laying::{Aside, Laid, PARTS, lay, with_end};
+use super::backups::list_backups;
+use super::commits::{Extent, FIRST_COMMIT};
 use super::mark::{self, Mark};
+use super::replacement::{FILE_SUFFIXES, ReplaceReason, Replacement, replace_journal, with_suffix};
 use super::wal::Wal;
-use super::{Database, Unopened, fresh, packed};
+use super::{Database, DatabaseError, creation, gzip};
 use crate::disk::Disk;
-use crate::passing::Lasts;
+use crate::error_class::ErrorClass;
 
 /// Origin of a recovered database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Source {
+enum RescueSource {
     /// The damaged database itself.
-    Itself,
+    Original,
     /// Its WAL alone.
-    Log,
+    Wal,
     /// The backup of this name.
     Backup(String),
     /// The backup of this name with the WAL written since.
-    BackupAndLog(String),
+    BackupAndWal(String),
     /// An empty database.
     New,
 }
 
 /// A database that could replace the damaged one.
 struct Candidate {
-    source: Source,
+    source: RescueSource,
     bytes: Vec<u8>,
     extent: Extent,
 }
@@ -45,65 +45,70 @@ struct Candidate {
 /// error aborts the recovery and leaves the damaged database in place. A bad or unreadable backup
 /// is skipped for an older one, but no empty database is created while an unreadable backup may
 /// become readable.
-pub fn rescue(path: &Path, backups_dir: &Path, now: &Zoned, disk: &dyn Disk) -> Result<Database, Unopened> {
-    let mark = mark::read(path, disk).map_err(Unopened::of_disk)?;
+pub fn rescue(
+    path: &Path,
+    backups_dir: &Path,
+    now: &Zoned,
+    disk: &dyn Disk,
+) -> Result<Database, DatabaseError> {
+    let mark = mark::read_mark(path, disk).map_err(DatabaseError::from_io)?;
     let mut search = Search {
-        sketch: with_end(path, ".rescue.tmp"),
+        scratch: with_suffix(path, ".rescue.tmp"),
         now: now.timestamp(),
         disk,
-        reached: mark.extent().copied(),
+        expected: mark.extent().copied(),
         best: None,
     };
-    let base = read_if_there(path, disk)?;
-    let wal = Wal::read(&read_if_there(&with_end(path, "-wal"), disk)?);
+    let base = read_or_empty(path, disk)?;
+    let wal = Wal::read(&read_or_empty(&with_suffix(path, "-wal"), disk)?);
     if !base.is_empty() {
-        if let Some(whole) = wal.with_whole(&base) {
-            search.consider(Source::Itself, whole)?;
+        if let Some(whole) = wal.with_intact_transactions(&base) {
+            search.consider(RescueSource::Original, whole)?;
         }
-        search.consider(Source::Itself, base)?;
+        search.consider(RescueSource::Original, base)?;
     }
-    let unread = search.backups(backups_dir, &wal)?;
+    let unread = search.consider_backups(backups_dir, &wal)?;
     if !wal.is_empty() && !search.is_complete() {
-        let new = fresh::bytes(&search.sketch, disk)?;
-        search.with_log(&new, FIRST, &wal, Source::Log)?;
+        let new = creation::empty_database(&search.scratch, disk)?;
+        search.consider_with_wal(&new, FIRST_COMMIT, &wal, RescueSource::Wal)?;
     }
     if let (None, Some(unread)) = (&search.best, unread) {
         return Err(unread);
     }
-    search.clear()?;
+    search.remove_scratch()?;
     let (source, bytes, extent) = match search.best.take() {
         Some(best) => (best.source, best.bytes, best.extent),
-        None => (Source::New, fresh::bytes(&search.sketch, disk)?, Extent::default()),
+        None => (RescueSource::New, creation::empty_database(&search.scratch, disk)?, Extent::default()),
     };
-    let ended = search.draw(&bytes, |sketch| {
+    let ended = search.check_in_scratch(&bytes, |sketch| {
         // Above the mark, so that the new database does not look as if it had lost data.
-        let reached = search.reached.unwrap_or_default().commits.max(extent.commits);
-        sketch.count_beyond(reached).map_err(Unopened::sorted)?;
+        let reached = search.expected.unwrap_or_default().commits.max(extent.commits);
+        sketch.set_counter_above(reached).map_err(DatabaseError::from_sqlite)?;
         // The acceptances may be lost with the damaged database and must not be granted implicitly.
-        sketch.begin_accepting(search.now).map_err(Unopened::sorted)
+        sketch.require_acceptance(search.now).map_err(DatabaseError::from_sqlite)
     })?;
     if ended.is_none() {
-        return Err(Unopened::NotNow("a new one cannot be made".to_owned(), Lasts::ForAWhile));
+        return Err(DatabaseError::Temporary("a new one cannot be made".to_owned(), ErrorClass::Temporary));
     }
     let missing = match &mark {
-        Mark::At(reached) => {
-            reached.missing_from(&extent, now.time_zone()).map_or(Missing::Nothing, Missing::This)
-        }
-        Mark::Missing | Mark::Damaged => Missing::Unknown,
+        Mark::At(reached) => reached
+            .missing_from(&extent, now.time_zone())
+            .map_or(MissingData::Nothing, MissingData::Described),
+        Mark::Missing | Mark::Damaged => MissingData::Unknown,
     };
-    let tell = |laid: &Laid| told(&source, laid, &missing);
-    lay(&search.sketch, path, Aside::Damaged, search.now, &tell, disk)?;
+    let tell = |laid: &Replacement| notice(&source, laid, &missing);
+    replace_journal(&search.scratch, path, ReplaceReason::Damaged, search.now, &tell, disk)?;
     Database::open(path)
 }
 
 /// Search for the candidate with the most commits.
 struct Search<'a> {
     /// The scratch file in which candidates are checked.
-    sketch: PathBuf,
+    scratch: PathBuf,
     now: Timestamp,
     disk: &'a dyn Disk,
     /// The extent of the damaged database, if it is known.
-    reached: Option<Extent>,
+    expected: Option<Extent>,
     best: Option<Candidate>,
 }
 
@@ -111,18 +116,18 @@ impl Search<'_> {
     /// Returns whether no better candidate is possible.
     fn is_complete(&self) -> bool {
         let best = self.best.as_ref().map(|best| best.extent.commits);
-        self.reached.is_some_and(|reached| best >= Some(reached.commits))
+        self.expected.is_some_and(|reached| best >= Some(reached.commits))
     }
 
     /// Checks `bytes` as a candidate, unless a complete one was found. Returns their extent if they
     /// are sound.
-    fn consider(&mut self, source: Source, bytes: Vec<u8>) -> Result<Option<Extent>, Unopened> {
+    fn consider(&mut self, source: RescueSource, bytes: Vec<u8>) -> Result<Option<Extent>, DatabaseError> {
         if self.is_complete() {
             return Ok(None);
         }
-        let Some(mut extent) = self.draw(&bytes, |_| Ok(()))? else { return Ok(None) };
+        let Some(mut extent) = self.check_in_scratch(&bytes, |_| Ok(()))? else { return Ok(None) };
         // Its counter is newer than the rest.
-        if self.reached.is_some_and(|reached| reached.contradicts(&extent)) {
+        if self.expected.is_some_and(|reached| reached.contradicts(&extent)) {
             extent.commits -= 1;
         }
         if self.best.as_ref().is_none_or(|best| extent.commits > best.extent.commits) {
@@ -133,18 +138,20 @@ impl Search<'_> {
 
     /// Checks the newest good backup, with and without the WAL. Returns the error of an unreadable
     /// backup.
-    fn backups(&mut self, dir: &Path, wal: &Wal) -> Result<Option<Unopened>, Unopened> {
+    fn consider_backups(&mut self, dir: &Path, wal: &Wal) -> Result<Option<DatabaseError>, DatabaseError> {
         let mut unread = None;
-        for backup in backups(dir, self.disk).map_err(unreadable(dir))? {
+        for backup in list_backups(dir, self.disk).map_err(read_error(dir))? {
             if self.is_complete() {
                 break;
             }
             // Retries once: a transient disk error is no reason to lose a day.
-            let bytes = match packed::read(&backup, self.disk).or_else(|_| packed::read(&backup, self.disk)) {
+            let bytes = match gzip::read_decompressed(&backup, self.disk)
+                .or_else(|_| gzip::read_decompressed(&backup, self.disk))
+            {
                 Ok(bytes) => bytes.unwrap_or_default(),
                 Err(error) => {
                     tracing::warn!(%error, path = %backup.display(), "A backup cannot be read.");
-                    unread = unread.or_else(|| Some(unreadable(&backup)(error)));
+                    unread = unread.or_else(|| Some(read_error(&backup)(error)));
                     continue;
                 }
             };
@@ -152,8 +159,10 @@ impl Search<'_> {
                 continue;
             }
             let name = backup.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let Some(extent) = self.consider(Source::Backup(name.clone()), bytes.clone())? else { continue };
-            self.with_log(&bytes, extent.commits, wal, Source::BackupAndLog(name))?;
+            let Some(extent) = self.consider(RescueSource::Backup(name.clone()), bytes.clone())? else {
+                continue;
+            };
+            self.consider_with_wal(&bytes, extent.commits, wal, RescueSource::BackupAndWal(name))?;
             break;
         }
         Ok(unread)
@@ -161,10 +170,20 @@ impl Search<'_> {
 
     /// Checks `base`, which has `commits` commits, together with the WAL. The WAL contains every
     /// page changed since its start, so it applies exactly if `base` is not older than that start.
-    fn with_log(&mut self, base: &[u8], commits: u64, wal: &Wal, source: Source) -> Result<(), Unopened> {
-        let (Some(first), Some(whole)) = (wal.with_first(base), wal.with_whole(base)) else { return Ok(()) };
-        let first = self.draw(&first, |_| Ok(()))?.map(|extent| extent.commits);
-        if first.is_some_and(|first| commits >= FIRST && commits + 1 >= first) {
+    fn consider_with_wal(
+        &mut self,
+        base: &[u8],
+        commits: u64,
+        wal: &Wal,
+        source: RescueSource,
+    ) -> Result<(), DatabaseError> {
+        let (Some(first), Some(whole)) =
+            (wal.with_first_transaction(base), wal.with_intact_transactions(base))
+        else {
+            return Ok(());
+        };
+        let first = self.check_in_scratch(&first, |_| Ok(()))?.map(|extent| extent.commits);
+        if first.is_some_and(|first| commits >= FIRST_COMMIT && commits + 1 >= first) {
             self.consider(source, whole)?;
         }
         Ok(())
@@ -172,81 +191,86 @@ impl Search<'_> {
 
     /// Writes `bytes` to the scratch file and, if they are a sound database, calls `more` with it.
     /// Returns the extent before that call, and leaves the database there as a single file.
-    fn draw(
+    fn check_in_scratch(
         &self,
         bytes: &[u8],
-        more: impl FnOnce(&Database) -> Result<(), Unopened>,
-    ) -> Result<Option<Extent>, Unopened> {
-        self.clear()?;
-        let drawn = self.disk.create(&self.sketch, bytes).map_err(Unopened::of_disk);
-        match drawn.and_then(|()| try_out(&self.sketch, more)) {
+        more: impl FnOnce(&Database) -> Result<(), DatabaseError>,
+    ) -> Result<Option<Extent>, DatabaseError> {
+        self.remove_scratch()?;
+        let drawn = self.disk.create(&self.scratch, bytes).map_err(DatabaseError::from_io);
+        match drawn.and_then(|()| check_database(&self.scratch, more)) {
             Ok(extent) => Ok(Some(extent)),
-            Err(Unopened::Damaged(_) | Unopened::Newer { .. }) => self.clear().map(|()| None),
-            Err(error @ (Unopened::Disk(_) | Unopened::NotNow(..))) => {
+            Err(DatabaseError::Damaged(_) | DatabaseError::Newer { .. }) => {
+                self.remove_scratch().map(|()| None)
+            }
+            Err(error @ (DatabaseError::Disk(_) | DatabaseError::Temporary(..))) => {
                 // Keeps the first error; the next start removes a leftover file.
-                let _ = self.clear();
+                let _ = self.remove_scratch();
                 Err(error)
             }
         }
     }
 
-    fn clear(&self) -> Result<(), Unopened> {
-        PARTS.iter().try_for_each(|part| match self.disk.remove(&with_end(&self.sketch, part)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Unopened::of_disk(error)),
+    fn remove_scratch(&self) -> Result<(), DatabaseError> {
+        FILE_SUFFIXES.iter().try_for_each(|part| match self.disk.remove(&with_suffix(&self.scratch, part)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(DatabaseError::from_io(error)),
             Ok(()) | Err(_) => Ok(()),
         })
     }
 }
 
-fn try_out(sketch: &Path, more: impl FnOnce(&Database) -> Result<(), Unopened>) -> Result<Extent, Unopened> {
-    let database = Database::open(sketch)?;
-    if !database.consistency().map_err(Unopened::sorted)? {
-        return Err(Unopened::Damaged("some page is not what it should be".to_owned()));
+fn check_database(
+    scratch: &Path,
+    more: impl FnOnce(&Database) -> Result<(), DatabaseError>,
+) -> Result<Extent, DatabaseError> {
+    let database = Database::open(scratch)?;
+    if !database.integrity_check().map_err(DatabaseError::from_sqlite)? {
+        return Err(DatabaseError::Damaged("some page is not what it should be".to_owned()));
     }
-    let extent = database.extent().map_err(Unopened::sorted)?;
+    let extent = database.extent().map_err(DatabaseError::from_sqlite)?;
     more(&database)?;
     // A single file without a WAL.
-    database.connection.pragma_update(None, "journal_mode", "DELETE").map_err(Unopened::sorted)?;
+    database.connection.pragma_update(None, "journal_mode", "DELETE").map_err(DatabaseError::from_sqlite)?;
     Ok(extent)
 }
 
 /// Reads the file at `path`; empty if it is missing. Retries once after a disk error.
-fn read_if_there(path: &Path, disk: &dyn Disk) -> Result<Vec<u8>, Unopened> {
+fn read_or_empty(path: &Path, disk: &dyn Disk) -> Result<Vec<u8>, DatabaseError> {
     match disk.read(path).or_else(|_| disk.read(path)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        read => read.map_err(unreadable(path)),
+        read => read.map_err(read_error(path)),
     }
 }
 
-fn unreadable(path: &Path) -> impl Fn(io::Error) -> Unopened {
+fn read_error(path: &Path) -> impl Fn(io::Error) -> DatabaseError {
     move |error| {
         let text =
             format!("it is damaged, and {} cannot be read ({error}); nothing was changed", path.display());
-        Unopened::of_disk(io::Error::new(error.kind(), text))
+        DatabaseError::from_io(io::Error::new(error.kind(), text))
     }
 }
 
 /// Describes the data that the recovered database lacks.
-enum Missing {
+enum MissingData {
     /// There is no mark to compare with.
     Unknown,
     Nothing,
-    This(String),
+    Described(String),
 }
 
-fn told(source: &Source, laid: &Laid, missing: &Missing) -> String {
-    let aside = laid.aside.as_ref().map(|aside| aside.display().to_string());
-    if *source == Source::New {
-        return began_anew(aside, missing);
+fn notice(source: &RescueSource, laid: &Replacement, missing: &MissingData) -> String {
+    let aside = laid.old_path.as_ref().map(|aside| aside.display().to_string());
+    if *source == RescueSource::New {
+        return new_journal_notice(aside, missing);
     }
     let went_on = match source {
-        Source::Itself => "put it together again from what was intact".to_owned(),
-        Source::Log => "put it together again from its log".to_owned(),
-        Source::Backup(name) => format!("went on from the backup {name}"),
-        Source::BackupAndLog(name) => {
+        RescueSource::Original => "put it together again from what was intact".to_owned(),
+        RescueSource::Wal => "put it together again from its log".to_owned(),
+        RescueSource::Backup(name) => format!("went on from the backup {name}"),
+        RescueSource::BackupAndWal(name) => {
             format!("went on from the backup {name}, with the log of what was written since")
         }
-        Source::New => "started a new one".to_owned(),
+        RescueSource::New => "started a new one".to_owned(),
     };
     let start = match &aside {
         Some(aside) => format!("the journal was damaged. i kept it as {aside} and {went_on}"),
@@ -254,16 +278,16 @@ fn told(source: &Source, laid: &Laid, missing: &Missing) -> String {
     };
     let damaged = if aside.is_some() { ". It may still be found in the damaged file." } else { "." };
     match missing {
-        Missing::Nothing => format!("{start}; nothing is missing."),
-        Missing::This(missing) => format!("{start}; missing: {missing}{damaged}"),
-        Missing::Unknown if aside.is_some() => format!(
+        MissingData::Nothing => format!("{start}; nothing is missing."),
+        MissingData::Described(missing) => format!("{start}; missing: {missing}{damaged}"),
+        MissingData::Unknown if aside.is_some() => format!(
             "{start}; what was said after that is missing here and may still be found in the damaged file."
         ),
-        Missing::Unknown => format!("{start}; what was said after that is missing here."),
+        MissingData::Unknown => format!("{start}; what was said after that is missing here."),
     }
 }
 
-fn began_anew(aside: Option<String>, missing: &Missing) -> String {
+fn new_journal_notice(aside: Option<String>, missing: &MissingData) -> String {
     let start = match aside {
         Some(aside) => format!(
             "the journal was damaged or gone, and there was no backup. what there was of it is kept as {aside}; i could \
@@ -276,7 +300,7 @@ fn began_anew(aside: Option<String>, missing: &Missing) -> String {
         }
     };
     match missing {
-        Missing::This(missing) => format!("{start} Missing: {missing}."),
-        Missing::Unknown | Missing::Nothing => start,
+        MissingData::Described(missing) => format!("{start} Missing: {missing}."),
+        MissingData::Unknown | MissingData::Nothing => start,
     }
 }

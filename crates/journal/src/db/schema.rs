@@ -2,8 +2,8 @@
 
 use rusqlite::Connection;
 
-use super::Unopened;
-use super::commits::{begin_in_script, count_in_script};
+use super::DatabaseError;
+use super::commits::{increment_sql, initial_counter_sql};
 
 /// The format this program writes.
 const FORMAT: i64 = 15;
@@ -48,7 +48,7 @@ pub const TABLES: [&str; 35] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 15] = [
+const MIGRATIONS: [(i64, &str); 15] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),
     (3, include_str!("format_3.sql")),
@@ -69,41 +69,43 @@ const STEPS: [(i64, &str); 15] = [
 /// The schema after all migrations, because creating it at once is faster than migrating an empty
 /// database. Generated: a test writes it from the migrations (`UPDATE_EXPECT=1`) and compares it
 /// with them.
-const WHOLE: &str = include_str!("whole.sql");
+const FULL_SCHEMA: &str = include_str!("whole.sql");
 
-pub fn known() -> i64 {
+pub fn current_format() -> i64 {
     FORMAT
 }
 
 /// Migrates the database in one transaction. Fails for a later format without changing anything.
-pub fn bring_up_to_date(connection: &Connection) -> Result<(), Unopened> {
-    let found = check_known(connection)?;
+pub fn migrate(connection: &Connection) -> Result<(), DatabaseError> {
+    let found = supported_format(connection)?;
     if found == FORMAT {
         return Ok(());
     }
-    let steps: String = STEPS.iter().filter(|(format, _)| *format > found).map(|(_, sql)| *sql).collect();
-    let count = count_in_script();
+    let steps: String =
+        MIGRATIONS.iter().filter(|(format, _)| *format > found).map(|(_, sql)| *sql).collect();
+    let count = increment_sql();
     let script = format!("BEGIN IMMEDIATE;\n{steps}\n{count}\nPRAGMA user_version = {FORMAT};\nCOMMIT;");
-    connection.execute_batch(&script).map_err(Unopened::sorted)
+    connection.execute_batch(&script).map_err(DatabaseError::from_sqlite)
 }
 
 /// Creates the tables of an empty database.
-pub fn draw_up(connection: &Connection) -> Result<(), Unopened> {
-    let begin = begin_in_script();
-    let script = format!("BEGIN IMMEDIATE;\n{WHOLE}\n{begin}\nPRAGMA user_version = {FORMAT};\nCOMMIT;");
-    connection.execute_batch(&script).map_err(Unopened::sorted)
+pub fn create_tables(connection: &Connection) -> Result<(), DatabaseError> {
+    let begin = initial_counter_sql();
+    let script =
+        format!("BEGIN IMMEDIATE;\n{FULL_SCHEMA}\n{begin}\nPRAGMA user_version = {FORMAT};\nCOMMIT;");
+    connection.execute_batch(&script).map_err(DatabaseError::from_sqlite)
 }
 
 /// Returns whether the database needs no migration. Fails if a later version wrote it.
-pub fn is_current(connection: &Connection) -> Result<bool, Unopened> {
-    check_known(connection).map(|found| found == FORMAT)
+pub fn is_current(connection: &Connection) -> Result<bool, DatabaseError> {
+    supported_format(connection).map(|found| found == FORMAT)
 }
 
 /// The format of the database, if this version supports it.
-pub fn check_known(connection: &Connection) -> Result<i64, Unopened> {
+pub fn supported_format(connection: &Connection) -> Result<i64, DatabaseError> {
     let format = connection.pragma_query_value(None, "user_version", |row| row.get(0));
-    match format.map_err(Unopened::sorted)? {
-        found if found > FORMAT => Err(Unopened::Newer { found, known: FORMAT }),
+    match format.map_err(DatabaseError::from_sqlite)? {
+        found if found > FORMAT => Err(DatabaseError::Newer { found, known: FORMAT }),
         known => Ok(known),
     }
 }
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     /// The SQL of each schema item, in the order of creation.
-    fn words(connection: &Connection) -> String {
+    fn schema_sql(connection: &Connection) -> String {
         // Leaves out the shadow tables of the full-text index.
         let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'words\\_%' ESCAPE '\\' \
                    AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid";
@@ -126,13 +128,13 @@ mod tests {
 
     /// B11: a new database has the same schema as a migrated one.
     #[test]
-    fn a_new_database_is_made_at_once_and_is_the_same() {
+    fn a_new_database_has_the_same_schema_as_a_migrated_one() {
         let grown = Connection::open_in_memory().unwrap();
         let made = Connection::open_in_memory().unwrap();
-        bring_up_to_date(&grown).unwrap();
-        draw_up(&made).unwrap();
-        expect_file!["whole.sql"].assert_eq(&words(&grown));
-        assert_eq!(words(&made), words(&grown));
+        migrate(&grown).unwrap();
+        create_tables(&made).unwrap();
+        expect_file!["whole.sql"].assert_eq(&schema_sql(&grown));
+        assert_eq!(schema_sql(&made), schema_sql(&grown));
         assert!(is_current(&made).unwrap());
     }
 }

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{Disk, Listed, Seen};
+use super::{Disk, FileEntry, FileKind};
 use crate::lock::is_alive;
 
 /// The most names that are tried when leftovers or concurrent writers occupy some.
-const NAMES_TRIED: u32 = 100;
+const MAX_NAME_ATTEMPTS: u32 = 100;
 
 /// Replaces the file at `path` by `bytes`.
 pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -28,13 +28,13 @@ pub fn replace_if(
     bytes: &[u8],
     is_expected: impl FnOnce() -> bool,
 ) -> io::Result<bool> {
-    let dir = ready(disk, path)?;
+    let dir = ensure_parent(disk, path)?;
     let made = create_beside(disk, path, bytes)?;
     if !is_expected() {
         disk.remove(&made)?;
         return Ok(false);
     }
-    put(disk, &made, path)?;
+    move_into_place(disk, &made, path)?;
     disk.sync_dir(dir)?;
     Ok(true)
 }
@@ -47,16 +47,16 @@ pub fn replace_all(disk: &dyn Disk, dir: &Path, files: &[(String, &str)]) -> io:
     ensure_dir(disk, dir)?;
     for (name, text) in files {
         let path = dir.join(name);
-        put(disk, &create_beside(disk, &path, text.as_bytes())?, &path)?;
+        move_into_place(disk, &create_beside(disk, &path, text.as_bytes())?, &path)?;
     }
     disk.sync_dir(dir)
 }
 
 /// Creates the file at `path`; fails if it exists.
-pub fn add(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = ready(disk, path)?;
+pub fn create_new(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = ensure_parent(disk, path)?;
     let made = create_beside(disk, path, bytes)?;
-    if let Err(error) = disk.name(&made, path) {
+    if let Err(error) = disk.rename_new(&made, path) {
         let _ = disk.remove(&made);
         return Err(error);
     }
@@ -65,7 +65,7 @@ pub fn add(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Appends `line` and a line feed to the file at `path`.
 pub fn append_line(disk: &dyn Disk, path: &Path, line: &[u8]) -> io::Result<()> {
-    let dir = ready(disk, path)?;
+    let dir = ensure_parent(disk, path)?;
     disk.append(path, &[line, b"\n"].concat())?;
     disk.sync_dir(dir)
 }
@@ -86,15 +86,15 @@ pub fn remove(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
 
 /// Renames the file at `path` to a name that marks it as damaged. Returns that path.
 pub fn set_aside(disk: &dyn Disk, path: &Path, now: Timestamp) -> io::Result<PathBuf> {
-    let aside = free_name(disk, path, now)?;
+    let aside = free_damaged_name(disk, path, now)?;
     disk.rename(path, &aside)?;
     disk.sync_dir(parent(path)?)?;
     Ok(aside)
 }
 
 /// Saves `bytes`, the damaged content of `path`, next to it. Returns the path of the copy.
-pub fn keep_copy(disk: &dyn Disk, path: &Path, bytes: &[u8], now: Timestamp) -> io::Result<PathBuf> {
-    let aside = free_name(disk, path, now)?;
+pub fn save_damaged_copy(disk: &dyn Disk, path: &Path, bytes: &[u8], now: Timestamp) -> io::Result<PathBuf> {
+    let aside = free_damaged_name(disk, path, now)?;
     if let Err(error) = disk.create(&aside, bytes) {
         let _ = disk.remove(&aside);
         return Err(error);
@@ -106,7 +106,7 @@ pub fn keep_copy(disk: &dyn Disk, path: &Path, bytes: &[u8], now: Timestamp) -> 
 /// Creates `dir` and its parents if missing.
 pub fn ensure_dir(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
     let Ok(above) = parent(dir) else { return Ok(()) };
-    if disk.look(dir)? == Some(Seen::Directory) {
+    if disk.file_kind(dir)? == Some(FileKind::Directory) {
         // An earlier call may have created it and failed to sync its name. A directory that we may
         // not read was not created by us.
         return match disk.sync_dir(above) {
@@ -123,11 +123,13 @@ pub fn ensure_dir(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
 ///
 /// Call this only in the process that writes there: unfinished writes of other processes look the
 /// same, unless their names contain the process id.
-pub fn sweep(disk: &dyn Disk, dir: &Path) -> io::Result<usize> {
-    if disk.look(dir)?.is_none() {
+pub fn remove_leftovers(disk: &dyn Disk, dir: &Path) -> io::Result<usize> {
+    if disk.file_kind(dir)?.is_none() {
         return Ok(0);
     }
-    let left = |name: &&Listed| name.is_file() && is_half_written(&name.path) && !is_of_another(&name.path);
+    let left = |name: &&FileEntry| {
+        name.is_file() && is_temporary(&name.path) && !belongs_to_live_process(&name.path)
+    };
     let mut removed = 0;
     for name in disk.list(dir)?.iter().filter(left) {
         disk.remove(&name.path)?;
@@ -138,14 +140,14 @@ pub fn sweep(disk: &dyn Disk, dir: &Path) -> io::Result<usize> {
 
 /// Returns whether `path` is the name of an unfinished write. SQLite adds its own suffixes to the
 /// name of such a file.
-pub fn is_half_written(path: &Path) -> bool {
+pub fn is_temporary(path: &Path) -> bool {
     let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
     end == "tmp" || end.starts_with("tmp-")
 }
 
 /// Returns whether the file belongs to another running process. Such names end in a process id, as
 /// in `export-123.tmp`.
-pub fn is_of_another(path: &Path) -> bool {
+pub fn belongs_to_live_process(path: &Path) -> bool {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let owner = name.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
     owner.is_some_and(|owner| owner != std::process::id() && is_alive(owner))
@@ -153,10 +155,10 @@ pub fn is_of_another(path: &Path) -> bool {
 
 /// Removes the leftovers of writes to the files with these `names` in `dir`, where foreign files
 /// may end in `.tmp` too.
-pub fn sweep_beside(disk: &dyn Disk, dir: &Path, names: &[&str]) -> io::Result<()> {
+pub fn remove_leftovers_of(disk: &dyn Disk, dir: &Path, names: &[&str]) -> io::Result<()> {
     let of_ours = |path: &Path| {
         let (of, number) = path.file_name()?.to_str()?.strip_suffix(".tmp")?.rsplit_once('.')?;
-        let tried = number.parse().is_ok_and(|n: u32| n < NAMES_TRIED && n.to_string() == number);
+        let tried = number.parse().is_ok_and(|n: u32| n < MAX_NAME_ATTEMPTS && n.to_string() == number);
         Some(tried && names.contains(&of))
     };
     for left in disk.list(dir)?.iter().filter(|it| it.is_file() && of_ours(&it.path) == Some(true)) {
@@ -167,15 +169,15 @@ pub fn sweep_beside(disk: &dyn Disk, dir: &Path, names: &[&str]) -> io::Result<(
 
 /// Returns the directory of `path` after making it durable. Skipped if `path` exists, because the
 /// write that created it did so.
-fn ready<'a>(disk: &dyn Disk, path: &'a Path) -> io::Result<&'a Path> {
+fn ensure_parent<'a>(disk: &dyn Disk, path: &'a Path) -> io::Result<&'a Path> {
     let dir = parent(path)?;
-    if disk.look(path)?.is_none() {
+    if disk.file_kind(path)?.is_none() {
         ensure_dir(disk, dir)?;
     }
     Ok(dir)
 }
 
-fn put(disk: &dyn Disk, made: &Path, path: &Path) -> io::Result<()> {
+fn move_into_place(disk: &dyn Disk, made: &Path, path: &Path) -> io::Result<()> {
     disk.rename(made, path).inspect_err(|_| {
         // Keeps the first error; the next start removes a leftover file.
         let _ = disk.remove(made);
@@ -183,8 +185,8 @@ fn put(disk: &dyn Disk, made: &Path, path: &Path) -> io::Result<()> {
 }
 
 fn create_beside(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
-    for n in 0..NAMES_TRIED {
-        let beside = with_end(path, &format!(".{n}.tmp"));
+    for n in 0..MAX_NAME_ATTEMPTS {
+        let beside = with_suffix(path, &format!(".{n}.tmp"));
         match disk.create(&beside, bytes) {
             Ok(()) => return Ok(beside),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -194,24 +196,24 @@ fn create_beside(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<PathB
             }
         }
     }
-    Err(io::Error::other(format!("{NAMES_TRIED} unfinished `.tmp` files are in the way; remove them")))
+    Err(io::Error::other(format!("{MAX_NAME_ATTEMPTS} unfinished `.tmp` files are in the way; remove them")))
 }
 
-fn free_name(disk: &dyn Disk, path: &Path, now: Timestamp) -> io::Result<PathBuf> {
+fn free_damaged_name(disk: &dyn Disk, path: &Path, now: Timestamp) -> io::Result<PathBuf> {
     let end = format!(".corrupt-{}", now.strftime("%Y%m%dT%H%M%SZ"));
-    for n in 1..NAMES_TRIED {
+    for n in 1..MAX_NAME_ATTEMPTS {
         let name = match n {
-            1 => with_end(path, &end),
-            n => with_end(path, &format!("{end}-{n}")),
+            1 => with_suffix(path, &end),
+            n => with_suffix(path, &format!("{end}-{n}")),
         };
-        if disk.look(&name)?.is_none() {
+        if disk.file_kind(&name)?.is_none() {
             return Ok(name);
         }
     }
     Err(io::Error::other("too many damaged files were kept in this second; move them away"))
 }
 
-fn with_end(path: &Path, end: &str) -> PathBuf {
+fn with_suffix(path: &Path, end: &str) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)

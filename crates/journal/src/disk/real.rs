@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{Disk, Listed, Seen, Stamp};
+use super::{Disk, FileEntry, FileKind, Stamp};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealDisk;
@@ -29,13 +29,13 @@ impl Disk for RealDisk {
         Ok(bytes)
     }
 
-    fn real(&self, path: &Path) -> io::Result<PathBuf> {
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
         std::fs::canonicalize(path)
     }
 
-    fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
+    fn file_kind(&self, path: &Path) -> io::Result<Option<FileKind>> {
         match std::fs::metadata(path) {
-            Ok(metadata) => Ok(Some(seen(&metadata))),
+            Ok(metadata) => Ok(Some(file_kind(&metadata))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -43,7 +43,7 @@ impl Disk for RealDisk {
 
     fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
         if let Ok(metadata) = std::fs::metadata(path) {
-            return Ok(Some(stamp(&metadata, Some(seen(&metadata)))));
+            return Ok(Some(stamp(&metadata, Some(file_kind(&metadata)))));
         }
         match std::fs::symlink_metadata(path) {
             Ok(metadata) => Ok(Some(stamp(&metadata, None))),
@@ -52,11 +52,11 @@ impl Disk for RealDisk {
         }
     }
 
-    fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
+    fn list(&self, dir: &Path) -> io::Result<Vec<FileEntry>> {
         let named = |entry: io::Result<std::fs::DirEntry>| {
             let path = entry?.path();
             // The file can disappear while the directory is listed.
-            Ok(self.stamp(&path)?.map(|stamp| Listed { path, stamp }))
+            Ok(self.stamp(&path)?.map(|stamp| FileEntry { path, stamp }))
         };
         std::fs::read_dir(dir)?.filter_map(|entry| named(entry).transpose()).collect()
     }
@@ -86,17 +86,17 @@ impl Disk for RealDisk {
         renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).map_err(io::Error::from)
     }
 
-    fn may_run(&self, path: &Path) -> io::Result<bool> {
+    fn is_executable(&self, path: &Path) -> io::Result<bool> {
         std::fs::metadata(path).map(|found| found.mode() & 0o100 != 0)
     }
 
-    fn let_run(&self, path: &Path) -> io::Result<()> {
+    fn make_executable(&self, path: &Path) -> io::Result<()> {
         let file = File::open(path)?;
         file.set_permissions(PermissionsExt::from_mode(0o700))?;
         file.sync_all()
     }
 
-    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         match std::fs::hard_link(from, to) {
             Ok(()) => std::fs::remove_file(from),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
@@ -115,16 +115,16 @@ impl Disk for RealDisk {
     }
 }
 
-fn seen(metadata: &Metadata) -> Seen {
+fn file_kind(metadata: &Metadata) -> FileKind {
     match (metadata.is_file(), metadata.is_dir()) {
-        (true, _) => Seen::File(metadata.len()),
-        (false, true) => Seen::Directory,
-        (false, false) => Seen::Strange,
+        (true, _) => FileKind::File(metadata.len()),
+        (false, true) => FileKind::Directory,
+        (false, false) => FileKind::Other,
     }
 }
 
-fn stamp(metadata: &Metadata, seen: Option<Seen>) -> Stamp {
+fn stamp(metadata: &Metadata, seen: Option<FileKind>) -> Stamp {
     let nanoseconds = i32::try_from(metadata.ctime_nsec()).unwrap_or_default();
     let changed = Timestamp::new(metadata.ctime(), nanoseconds).unwrap_or_default();
-    Stamp { seen, number: metadata.ino(), changed }
+    Stamp { kind: seen, inode: metadata.ino(), changed }
 }

@@ -4,7 +4,7 @@
 //! identifies the item; the file name is only for the user.
 
 mod naming;
-mod reading;
+mod text_files;
 
 use std::io::ErrorKind;
 use std::marker::PhantomData;
@@ -14,13 +14,13 @@ use std::sync::Arc;
 use domain::schedule::ItemId;
 use jiff::tz::TimeZone;
 
-use super::Trouble;
+use super::FileError;
 use crate::disk::{self, Disk};
 use crate::frontmatter::{BadFile, BadText, Change, edit};
 
-use naming::Spot;
-pub(super) use reading::text_of;
-pub(crate) use reading::{id_in, is_markdown, text_at};
+use naming::Target;
+pub(super) use text_files::read_text;
+pub(crate) use text_files::{is_markdown, parse_id, read_text_as};
 
 /// An item that is stored in its own file.
 pub trait Item: Sized {
@@ -34,11 +34,11 @@ pub trait Item: Sized {
     fn to_text(&self) -> String;
     fn id(&self) -> &ItemId;
     /// The text from which the file name is derived.
-    fn words(&self) -> &str;
+    fn naming_text(&self) -> &str;
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Filed<T> {
+pub struct ItemFile<T> {
     pub path: PathBuf,
     pub item: T,
 }
@@ -47,20 +47,20 @@ pub struct Filed<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing<T> {
     /// The readable items, by file name.
-    pub items: Vec<Filed<T>>,
+    pub items: Vec<ItemFile<T>>,
     /// The unreadable files and the reasons.
     pub bad: Vec<BadFile>,
 }
 
 #[derive(Clone)]
-pub struct Items<T> {
+pub struct ItemDirectory<T> {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     zone: TimeZone,
     kind: PhantomData<fn() -> T>,
 }
 
-impl<T: Item> Items<T> {
+impl<T: Item> ItemDirectory<T> {
     /// The directory in the data directory `data`. Times without an offset are in `zone`.
     pub fn new(disk: Arc<dyn Disk>, data: &Path, zone: TimeZone) -> Self {
         Self { disk, dir: data.join(T::DIRECTORY), zone, kind: PhantomData }
@@ -71,16 +71,16 @@ impl<T: Item> Items<T> {
     }
 
     /// Reads all files, by name. If two files have the same id, the first one counts.
-    pub fn list(&self) -> Result<Listing<T>, Trouble> {
-        let mut listing = Listing { items: Vec::<Filed<T>>::new(), bad: Vec::new() };
+    pub fn list(&self) -> Result<Listing<T>, FileError> {
+        let mut listing = Listing { items: Vec::<ItemFile<T>>::new(), bad: Vec::new() };
         let mut ids = std::collections::HashMap::<ItemId, PathBuf>::new();
         for path in self.paths()? {
             match self.read(&path) {
                 Ok(item) => match ids.get(item.id()) {
-                    Some(first) => listing.bad.push(BadFile { path, bad: twin_of(first, item.id()) }),
+                    Some(first) => listing.bad.push(BadFile { path, bad: duplicate_id(first, item.id()) }),
                     None => {
                         ids.insert(item.id().clone(), path.clone());
-                        listing.items.push(Filed { path, item });
+                        listing.items.push(ItemFile { path, item });
                     }
                 },
                 Err(bad) => listing.bad.push(bad),
@@ -90,35 +90,35 @@ impl<T: Item> Items<T> {
     }
 
     pub fn read(&self, path: &Path) -> Result<T, BadFile> {
-        let item = text_of(&*self.disk, path).and_then(|text| T::read(&text, &self.zone));
+        let item = read_text(&*self.disk, path).and_then(|text| T::read(&text, &self.zone));
         item.map_err(|bad| BadFile { path: path.to_owned(), bad })
     }
 
     /// Writes a new item, whose id was never used, to a file named after its text. Returns the
     /// path. Existing files are not read, because there may be thousands of that name.
-    pub fn add(&mut self, item: &T) -> Result<PathBuf, Trouble> {
+    pub fn add(&mut self, item: &T) -> Result<PathBuf, FileError> {
         self.write(item, |_| false)
     }
 
     /// Like `add`, but replaces the file of the same item if it exists. An unreadable file is not
     /// replaced.
-    pub fn put(&mut self, item: &T) -> Result<PathBuf, Trouble> {
+    pub fn add_or_replace(&mut self, item: &T) -> Result<PathBuf, FileError> {
         let disk = Arc::clone(&self.disk);
         self.write(item, move |path| {
-            reading::id_of(&*disk, path).is_ok_and(|id| id.as_deref() == Some(item.id().as_str()))
+            text_files::read_id(&*disk, path).is_ok_and(|id| id.as_deref() == Some(item.id().as_str()))
         })
     }
 
-    fn write(&mut self, item: &T, is_own: impl Fn(&Path) -> bool) -> Result<PathBuf, Trouble> {
+    fn write(&mut self, item: &T, is_own: impl Fn(&Path) -> bool) -> Result<PathBuf, FileError> {
         let text = item.to_text();
         loop {
-            let (path, written) = match naming::spot(&*self.disk, &self.dir, item, &is_own)? {
-                Spot::Own(path) => {
+            let (path, written) = match naming::choose_path(&*self.disk, &self.dir, item, &is_own)? {
+                Target::Existing(path) => {
                     let written = disk::replace(&*self.disk, &path, text.as_bytes());
                     (path, written)
                 }
-                Spot::New(path) => {
-                    let written = disk::add(&*self.disk, &path, text.as_bytes());
+                Target::New(path) => {
+                    let written = disk::create_new(&*self.disk, &path, text.as_bytes());
                     (path, written)
                 }
             };
@@ -126,49 +126,49 @@ impl<T: Item> Items<T> {
                 Ok(()) => return Ok(path),
                 // The name was taken meanwhile; tries the next one.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Trouble::writing(&path)(error)),
+                Err(error) => return Err(FileError::on_write(&path)(error)),
             }
         }
     }
 
-    pub fn remove(&mut self, path: &Path) -> Result<(), Trouble> {
-        disk::remove(&*self.disk, path).map(drop).map_err(Trouble::writing(path))
+    pub fn remove(&mut self, path: &Path) -> Result<(), FileError> {
+        disk::remove(&*self.disk, path).map(drop).map_err(FileError::on_write(path))
     }
 
     /// Changes one key in the file of an item and preserves the rest of the text. Returns the path,
     /// or `None` if there is no such file.
-    pub fn edit(&mut self, id: &str, key: &str, change: &Change) -> Result<Option<PathBuf>, Trouble> {
+    pub fn edit(&mut self, id: &str, key: &str, change: &Change) -> Result<Option<PathBuf>, FileError> {
         let Some(path) = self.find(id)? else { return Ok(None) };
         let text = self.text(&path)?;
-        let edited = edit(&text, key, change).map_err(|bad| Trouble::refused(&path, bad))?;
+        let edited = edit(&text, key, change).map_err(|bad| FileError::refused(&path, bad))?;
         self.rewrite(&path, &edited)?;
         Ok(Some(path))
     }
 
-    pub fn text(&self, path: &Path) -> Result<String, Trouble> {
-        text_of(&*self.disk, path).map_err(|bad| Trouble::refused(path, bad))
+    pub fn text(&self, path: &Path) -> Result<String, FileError> {
+        read_text(&*self.disk, path).map_err(|bad| FileError::refused(path, bad))
     }
 
     /// Replaces the text of a file if the new text is valid.
-    pub fn rewrite(&mut self, path: &Path, text: &str) -> Result<(), Trouble> {
-        T::read(text, &self.zone).map_err(|bad| Trouble::refused(path, bad))?;
-        disk::replace(&*self.disk, path, text.as_bytes()).map_err(Trouble::writing(path))
+    pub fn rewrite(&mut self, path: &Path, text: &str) -> Result<(), FileError> {
+        T::read(text, &self.zone).map_err(|bad| FileError::refused(path, bad))?;
+        disk::replace(&*self.disk, path, text.as_bytes()).map_err(FileError::on_write(path))
     }
 
     /// The id in the file at `path`, even if the file is otherwise invalid.
     pub fn id_of(&self, path: &Path) -> Option<String> {
-        reading::id_of(&*self.disk, path).ok().flatten()
+        text_files::read_id(&*self.disk, path).ok().flatten()
     }
 
     /// The file with the id `id`, even if it is otherwise invalid. If it is not found and a file
     /// could not be read, returns that error, because it may be that file.
-    pub fn find(&self, id: &str) -> Result<Option<PathBuf>, Trouble> {
+    pub fn find(&self, id: &str) -> Result<Option<PathBuf>, FileError> {
         let mut failed = None;
         for path in self.paths()? {
-            match reading::id_of(&*self.disk, &path) {
+            match text_files::read_id(&*self.disk, &path) {
                 Ok(found) if found.as_deref() == Some(id) => return Ok(Some(path)),
                 Ok(_) => {}
-                Err(source) => failed = Some(Trouble::Unreadable { path, source }),
+                Err(source) => failed = Some(FileError::Unreadable { path, source }),
             }
         }
         failed.map_or(Ok(None), Err)
@@ -176,7 +176,7 @@ impl<T: Item> Items<T> {
 
     /// Like `find`, but first tries the file where it was last `seen`, such as `reminders/tea.md`.
     /// Reads the others only if it is not there.
-    pub fn locate(&self, id: &str, seen: Option<&str>) -> Result<Option<PathBuf>, Trouble> {
+    pub fn locate(&self, id: &str, seen: Option<&str>) -> Result<Option<PathBuf>, FileError> {
         let seen = seen.and_then(|seen| Path::new(seen).file_name()).map(|name| self.dir.join(name));
         match seen.filter(|path| self.id_of(path).as_deref() == Some(id)) {
             Some(path) => Ok(Some(path)),
@@ -184,13 +184,13 @@ impl<T: Item> Items<T> {
         }
     }
 
-    fn paths(&self) -> Result<Vec<PathBuf>, Trouble> {
-        reading::markdown(&*self.disk, &self.dir)
+    fn paths(&self) -> Result<Vec<PathBuf>, FileError> {
+        text_files::markdown_files(&*self.disk, &self.dir)
     }
 }
 
 /// The error for a file whose `id` is already used by the file `first`.
-pub(crate) fn twin_of(first: &Path, id: &ItemId) -> BadText {
+pub(crate) fn duplicate_id(first: &Path, id: &ItemId) -> BadText {
     let first = first.file_name().unwrap_or_default().to_string_lossy();
     let reason = format!("`{id}` is already the id of {first}, which comes first; give this one another id");
     BadText { field: Some("id".to_owned()), ..BadText::whole(reason) }

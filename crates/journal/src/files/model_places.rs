@@ -10,19 +10,19 @@ use domain::conversation::Branch;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::state::{Reading, StateFile, json};
-use super::{Found, Trouble};
+use super::state_file::{ParsedText, StateFile, parse_json};
+use super::{FileContent, FileError};
 use crate::disk::Disk;
 
 /// The position of a model on one branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelPlace {
+pub struct ModelPosition {
     /// The model's own session id.
     pub session: String,
     /// The part of the conversation it has certainly received.
-    pub heard: ModelMark,
+    pub heard: ConversationPrefix,
     /// The part it may have received.
-    pub told: ModelMark,
+    pub told: ConversationPrefix,
     /// Fingerprint of the instructions with which its session began, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
@@ -30,7 +30,7 @@ pub struct ModelPlace {
 
 /// A prefix of the conversation on a branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelMark {
+pub struct ConversationPrefix {
     /// Number of entries.
     pub said: usize,
     /// Fingerprint of the entries.
@@ -38,36 +38,36 @@ pub struct ModelMark {
 }
 
 #[derive(Clone)]
-pub struct ModelPlaces {
+pub struct ModelPositions {
     file: StateFile,
 }
 
-impl ModelPlaces {
+impl ModelPositions {
     /// The file in the directory `state`.
     pub fn new(disk: Arc<dyn Disk>, state: &Path) -> Self {
         Self { file: StateFile::new(disk, state.join("model_places.json")) }
     }
 
     /// Loads all known positions.
-    pub fn load(&self, now: Timestamp) -> Result<Found<BTreeMap<Branch, ModelPlace>>, Trouble> {
-        let Found { value, damage } = self.file.load(now, read)?;
-        Ok(Found { value: value.unwrap_or_default(), damage })
+    pub fn load(&self, now: Timestamp) -> Result<FileContent<BTreeMap<Branch, ModelPosition>>, FileError> {
+        let FileContent { value, damage } = self.file.load(now, read)?;
+        Ok(FileContent { value: value.unwrap_or_default(), damage })
     }
 
     /// Replaces all positions.
-    pub fn save(&mut self, places: &BTreeMap<Branch, ModelPlace>) -> Result<(), Trouble> {
-        let spelled: BTreeMap<String, &ModelPlace> =
+    pub fn save(&mut self, places: &BTreeMap<Branch, ModelPosition>) -> Result<(), FileError> {
+        let spelled: BTreeMap<String, &ModelPosition> =
             places.iter().map(|(branch, place)| (branch.to_string(), place)).collect();
         let text = serde_json::to_vec(&spelled);
-        self.file.save(&text.map_err(|error| Trouble::refused(self.file.path(), error))?)
+        self.file.save(&text.map_err(|error| FileError::refused(self.file.path(), error))?)
     }
 }
 
-fn read(text: &str) -> Result<Reading<BTreeMap<Branch, ModelPlace>>, String> {
-    let spelled: BTreeMap<String, ModelPlace> = json(text)?;
-    let place = |(branch, place): (String, ModelPlace)| {
+fn read(text: &str) -> Result<ParsedText<BTreeMap<Branch, ModelPosition>>, String> {
+    let spelled: BTreeMap<String, ModelPosition> = parse_json(text)?;
+    let place = |(branch, place): (String, ModelPosition)| {
         let branch: Branch = branch.parse().map_err(|wrong| format!("{wrong}"))?;
         Ok((branch, place))
     };
-    spelled.into_iter().map(place).collect::<Result<_, String>>().map(Reading::Whole)
+    spelled.into_iter().map(place).collect::<Result<_, String>>().map(ParsedText::Complete)
 }

@@ -11,18 +11,18 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::state::{StateFile, json};
-use super::{Damage, Found, Trouble, state};
+use super::state_file::{StateFile, parse_json};
+use super::{Damage, FileContent, FileError, state_file};
 use crate::acceptance::hash_of;
 use crate::disk::Disk;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct PendingUpdate {
+pub struct FileUpdate {
     pub at: Moment,
     pub message: String,
 }
 
-impl PendingUpdate {
+impl FileUpdate {
     pub fn new(at: Moment, message: String) -> Self {
         Self { at, message }
     }
@@ -30,14 +30,14 @@ impl PendingUpdate {
 
 /// Content of the file, read without changing it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reading {
+pub enum PendingUpdatesContent {
     /// The updates and the hash of the text.
-    Updates(Vec<PendingUpdate>, String),
+    Updates(Vec<FileUpdate>, String),
     /// Not a list of updates; with the hash of the text.
     Unreadable(String),
 }
 
-impl Reading {
+impl PendingUpdatesContent {
     /// The hash of the file's text.
     pub fn hash(&self) -> &str {
         let (Self::Updates(_, hash) | Self::Unreadable(hash)) = self;
@@ -46,43 +46,49 @@ impl Reading {
 }
 
 #[derive(Clone)]
-pub struct PendingUpdates {
+pub struct PendingUpdatesFile {
     file: StateFile,
 }
 
-impl PendingUpdates {
+impl PendingUpdatesFile {
     /// The file in the directory `state`.
     pub fn new(disk: Arc<dyn Disk>, state: &Path) -> Self {
         Self { file: StateFile::new(disk, state.join("pending_updates.json")) }
     }
 
     /// Loads all updates, oldest first.
-    pub fn peek(&self, now: Timestamp) -> Result<Found<Vec<PendingUpdate>>, Trouble> {
-        let Found { value, damage } = self.file.load(now, read)?;
+    pub fn load(&self, now: Timestamp) -> Result<FileContent<Vec<FileUpdate>>, FileError> {
+        let FileContent { value, damage } = self.file.load(now, parse_updates)?;
         let updates = value.unwrap_or_default();
         if damage.is_some() && !updates.is_empty() {
             self.write(&updates).map(drop)?;
         }
-        Ok(Found { value: updates, damage })
+        Ok(FileContent { value: updates, damage })
     }
 
     /// Reads the file without changing it. A missing or blank file contains no updates.
-    pub fn reading(&self) -> Result<Reading, Trouble> {
-        let Some(text) = self.file.text()? else { return Ok(Reading::Updates(Vec::new(), hash_of(""))) };
-        Ok(match read(&text) {
-            Ok(state::Reading::Whole(updates)) => Reading::Updates(updates, hash_of(&text)),
-            Ok(state::Reading::Partly(..)) | Err(_) => Reading::Unreadable(hash_of(&text)),
+    pub fn read_content(&self) -> Result<PendingUpdatesContent, FileError> {
+        let Some(text) = self.file.text()? else {
+            return Ok(PendingUpdatesContent::Updates(Vec::new(), hash_of("")));
+        };
+        Ok(match parse_updates(&text) {
+            Ok(state_file::ParsedText::Complete(updates)) => {
+                PendingUpdatesContent::Updates(updates, hash_of(&text))
+            }
+            Ok(state_file::ParsedText::Partial(..)) | Err(_) => {
+                PendingUpdatesContent::Unreadable(hash_of(&text))
+            }
         })
     }
 
     /// The readable updates, without changing the file.
-    pub fn glance(&self) -> Result<Vec<PendingUpdate>, String> {
-        self.file.glance(read).map(Option::unwrap_or_default)
+    pub fn preview(&self) -> Result<Vec<FileUpdate>, String> {
+        self.file.preview(parse_updates).map(Option::unwrap_or_default)
     }
 
     /// Appends an update unless an identical one is pending, as after a crash.
-    pub fn append(&mut self, update: PendingUpdate, now: Timestamp) -> Result<Option<Damage>, Trouble> {
-        let Found { value: mut updates, damage } = self.peek(now)?;
+    pub fn append(&mut self, update: FileUpdate, now: Timestamp) -> Result<Option<Damage>, FileError> {
+        let FileContent { value: mut updates, damage } = self.load(now)?;
         if !updates.contains(&update) {
             updates.push(update);
         }
@@ -91,8 +97,8 @@ impl PendingUpdates {
     }
 
     /// Removes and returns all updates.
-    pub fn take(&mut self, now: Timestamp) -> Result<Found<Vec<PendingUpdate>>, Trouble> {
-        let found = self.peek(now)?;
+    pub fn take(&mut self, now: Timestamp) -> Result<FileContent<Vec<FileUpdate>>, FileError> {
+        let found = self.load(now)?;
         if let Err(trouble) = self.file.remove() {
             // The file may be gone despite the error, so it is written again.
             let _ = self.write(&found.value);
@@ -102,8 +108,12 @@ impl PendingUpdates {
     }
 
     /// Removes the updates in `taken` and keeps newer ones.
-    pub fn forget(&mut self, taken: &[PendingUpdate], now: Timestamp) -> Result<Option<Damage>, Trouble> {
-        let Found { value: mut updates, damage } = self.peek(now)?;
+    pub fn remove_taken(
+        &mut self,
+        taken: &[FileUpdate],
+        now: Timestamp,
+    ) -> Result<Option<Damage>, FileError> {
+        let FileContent { value: mut updates, damage } = self.load(now)?;
         updates.retain(|update| !taken.contains(update));
         if updates.is_empty() {
             self.file.remove().map(|_| ())?
@@ -114,10 +124,10 @@ impl PendingUpdates {
     }
 
     /// Restores the updates in `taken` before newer ones.
-    pub fn put_back(&mut self, taken: &[PendingUpdate], now: Timestamp) -> Result<Option<Damage>, Trouble> {
-        let Found { value: since, damage } = self.peek(now)?;
+    pub fn restore(&mut self, taken: &[FileUpdate], now: Timestamp) -> Result<Option<Damage>, FileError> {
+        let FileContent { value: since, damage } = self.load(now)?;
         let since = since.into_iter().filter(|update| !taken.contains(update));
-        let updates: Vec<PendingUpdate> = taken.iter().cloned().chain(since).collect();
+        let updates: Vec<FileUpdate> = taken.iter().cloned().chain(since).collect();
         if !updates.is_empty() {
             self.write(&updates).map(drop)?;
         }
@@ -127,8 +137,8 @@ impl PendingUpdates {
     /// Replaces all updates if the file's text has the hash `expected`; removes the file if
     /// `updates` is empty. Returns the hash of the new text, or `None` if another program changed
     /// the file meanwhile.
-    pub fn replace(&mut self, updates: &[PendingUpdate], expected: &str) -> Result<Option<String>, Trouble> {
-        let is_expected = || self.reading().is_ok_and(|reading| reading.hash() == expected);
+    pub fn replace(&mut self, updates: &[FileUpdate], expected: &str) -> Result<Option<String>, FileError> {
+        let is_expected = || self.read_content().is_ok_and(|reading| reading.hash() == expected);
         if !updates.is_empty() {
             return self.write_if(updates, is_expected);
         }
@@ -139,21 +149,22 @@ impl PendingUpdates {
         Ok(Some(hash_of("")))
     }
 
-    pub fn clear(&mut self) -> Result<(), Trouble> {
+    pub fn clear(&mut self) -> Result<(), FileError> {
         self.file.remove().map(|_| ())
     }
 
-    fn write(&self, updates: &[PendingUpdate]) -> Result<String, Trouble> {
+    fn write(&self, updates: &[FileUpdate]) -> Result<String, FileError> {
         Ok(self.write_if(updates, || true)?.unwrap_or_default())
     }
 
     fn write_if(
         &self,
-        updates: &[PendingUpdate],
+        updates: &[FileUpdate],
         is_expected: impl FnOnce() -> bool,
-    ) -> Result<Option<String>, Trouble> {
-        let kept: Vec<Kept> = updates.iter().map(Kept::of).collect();
-        let text = serde_json::to_string(&kept).map_err(|error| Trouble::refused(self.file.path(), error))?;
+    ) -> Result<Option<String>, FileError> {
+        let kept: Vec<UpdateRecord> = updates.iter().map(UpdateRecord::from_update).collect();
+        let text =
+            serde_json::to_string(&kept).map_err(|error| FileError::refused(self.file.path(), error))?;
         let written = self.file.save_if(text.as_bytes(), is_expected)?;
         Ok(written.then(|| hash_of(&text)))
     }
@@ -161,30 +172,30 @@ impl PendingUpdates {
 
 /// An update in the file.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct UpdateRecord {
     ts: String,
     message: String,
 }
 
-impl Kept {
-    fn of(update: &PendingUpdate) -> Self {
+impl UpdateRecord {
+    fn from_update(update: &FileUpdate) -> Self {
         Self { ts: update.at.to_micros(), message: update.message.clone() }
     }
 
-    fn read(value: &serde_json::Value) -> Option<PendingUpdate> {
+    fn read(value: &serde_json::Value) -> Option<FileUpdate> {
         let Self { ts, message } = Self::deserialize(value).ok()?;
         let at = Moment::parse(&ts, &TimeZone::UTC).ok()?;
-        Some(PendingUpdate { at, message })
+        Some(FileUpdate { at, message })
     }
 }
 
-fn read(text: &str) -> Result<state::Reading<Vec<PendingUpdate>>, String> {
-    let values: Vec<serde_json::Value> = json(text)?;
-    let updates: Vec<PendingUpdate> = values.iter().filter_map(Kept::read).collect();
+fn parse_updates(text: &str) -> Result<state_file::ParsedText<Vec<FileUpdate>>, String> {
+    let values: Vec<serde_json::Value> = parse_json(text)?;
+    let updates: Vec<FileUpdate> = values.iter().filter_map(UpdateRecord::read).collect();
     match values.len() - updates.len() {
-        0 => Ok(state::Reading::Whole(updates)),
+        0 => Ok(state_file::ParsedText::Complete(updates)),
         lost if updates.is_empty() => Err(format!("none of its {lost} updates can be read")),
-        lost => Ok(state::Reading::Partly(
+        lost => Ok(state_file::ParsedText::Partial(
             updates,
             format!("{lost} of its {} updates cannot be read", values.len()),
         )),

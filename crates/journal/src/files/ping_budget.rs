@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::ping_budget::{PingBudget, Used};
+use domain::ping_budget::{DailyCount, PingBudget};
 use domain::schedule::Moment;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::state::{Reading, StateFile, json};
-use super::{Found, Trouble};
+use super::state_file::{ParsedText, StateFile, parse_json};
+use super::{FileContent, FileError};
 use crate::disk::Disk;
 
 /// The file `ping_budget.json`, and the zone of its times.
@@ -28,24 +28,28 @@ impl PingBudgetFile {
     }
 
     /// Loads the budget. `None` if the file is missing or was damaged.
-    pub fn load(&self, now: Timestamp) -> Result<Found<Option<PingBudget>>, Trouble> {
-        self.file.load(now, |text| json::<Spelled>(text)?.checked(&self.zone).map(Reading::Whole))
+    pub fn load(&self, now: Timestamp) -> Result<FileContent<Option<PingBudget>>, FileError> {
+        self.file.load(now, |text| {
+            parse_json::<PingBudgetJson>(text)?.into_budget(&self.zone).map(ParsedText::Complete)
+        })
     }
 
     /// Saves `budget`, preserving foreign keys.
-    pub fn save(&mut self, budget: &PingBudget) -> Result<(), Trouble> {
-        let before = self.file.load(budget.reckoned, |text| json::<Spelled>(text).map(Reading::Whole))?;
+    pub fn save(&mut self, budget: &PingBudget) -> Result<(), FileError> {
+        let before = self
+            .file
+            .load(budget.updated_at, |text| parse_json::<PingBudgetJson>(text).map(ParsedText::Complete))?;
         let extra = before.value.map(|before| before.extra).unwrap_or_default();
-        let text = serde_json::to_vec(&Spelled { extra, ..self.spelled(budget) });
-        self.file.save(&text.map_err(|error| Trouble::refused(self.file.path(), error))?)
+        let text = serde_json::to_vec(&PingBudgetJson { extra, ..self.to_json(budget) });
+        self.file.save(&text.map_err(|error| FileError::refused(self.file.path(), error))?)
     }
 
-    fn spelled(&self, budget: &PingBudget) -> Spelled {
-        Spelled {
+    fn to_json(&self, budget: &PingBudget) -> PingBudgetJson {
+        PingBudgetJson {
             capacity: budget.capacity,
             available: budget.available,
             refill_rate_minutes: budget.refill_minutes,
-            last_refill: Moment::of(&budget.reckoned.to_zoned(self.zone.clone())).to_micros(),
+            last_refill: Moment::of(&budget.updated_at.to_zoned(self.zone.clone())).to_micros(),
             critical_used: budget.critical.count,
             critical_reset_date: budget.critical.day.to_string(),
             daily_used: budget.used.count,
@@ -56,7 +60,7 @@ impl PingBudgetFile {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Spelled {
+struct PingBudgetJson {
     capacity: u32,
     available: f64,
     refill_rate_minutes: u32,
@@ -69,8 +73,8 @@ struct Spelled {
     extra: serde_json::Map<String, serde_json::Value>,
 }
 
-impl Spelled {
-    fn checked(self, zone: &TimeZone) -> Result<PingBudget, String> {
+impl PingBudgetJson {
+    fn into_budget(self, zone: &TimeZone) -> Result<PingBudget, String> {
         if self.capacity == 0 || self.refill_rate_minutes == 0 {
             return Err("`capacity` and `refill_rate_minutes` must be 1 or more".to_owned());
         }
@@ -84,9 +88,9 @@ impl Spelled {
             capacity: self.capacity,
             available: self.available,
             refill_minutes: self.refill_rate_minutes,
-            reckoned: reckoned.at,
-            used: Used { day: day(&self.daily_used_reset)?, count: self.daily_used },
-            critical: Used { day: day(&self.critical_reset_date)?, count: self.critical_used },
+            updated_at: reckoned.at,
+            used: DailyCount { day: day(&self.daily_used_reset)?, count: self.daily_used },
+            critical: DailyCount { day: day(&self.critical_reset_date)?, count: self.critical_used },
         })
     }
 }

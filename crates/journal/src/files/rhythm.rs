@@ -1,10 +1,10 @@
 //! Reads and writes the keys that define when a routine recurs.
 
-use domain::schedule::{Beat, Cron, Invalid, MonthDay, Rhythm, Zone};
+use domain::schedule::{Cron, InvalidField, MonthDay, Recurrence, RecurrenceRule, Zone};
 use jiff::civil::{Date, DateTime};
 use jiff::fmt::temporal::Pieces;
 
-use crate::frontmatter::{Head, Value};
+use crate::frontmatter::{FrontmatterBuilder, Value};
 
 /// The unchecked keys.
 pub(super) struct RhythmKeys {
@@ -31,41 +31,44 @@ pub(super) use rhythm_of;
 
 impl RhythmKeys {
     /// Validates the keys.
-    pub(super) fn checked(self) -> Result<Rhythm, Invalid> {
+    pub(super) fn checked(self) -> Result<Recurrence, InvalidField> {
         let beat = match (self.cron, self.every) {
-            (Some(cron), None) => Beat::Cron(Cron::parse(&cron)?),
+            (Some(cron), None) => RecurrenceRule::Cron(Cron::parse(&cron)?),
             (None, Some(every)) => match MonthDay::parse(&every) {
-                Some((day, at)) => Beat::Monthly { day, at },
-                None => Beat::Days { every: days(&every)?, from: first(self.from.as_deref())? },
+                Some((day, at)) => RecurrenceRule::Monthly { day, at },
+                None => RecurrenceRule::Days {
+                    every: parse_days(&every)?,
+                    from: parse_first(self.from.as_deref())?,
+                },
             },
             (None, None) => {
                 let reason = "is missing, and so it never recurs; write five fields like `0 9 * * 1-5`, or \
                     `every: 3 days` and `from: 2026-11-18T09:00`";
-                return Err(Invalid::new("cron", reason));
+                return Err(InvalidField::new("cron", reason));
             }
             (Some(_), Some(_)) => {
-                return Err(Invalid::new("every", "cannot stand beside `cron`; keep one of the two"));
+                return Err(InvalidField::new("every", "cannot stand beside `cron`; keep one of the two"));
             }
         };
-        let until = self.until.as_deref().map(last_day).transpose()?;
-        Ok(Rhythm { beat, until, zone: self.timezone.as_deref().map(Zone::named).transpose()? })
+        let until = self.until.as_deref().map(parse_last_day).transpose()?;
+        Ok(Recurrence { rule: beat, until, zone: self.timezone.as_deref().map(Zone::named).transpose()? })
     }
 }
 
 /// Writes the recurrence keys. Defaults are left out.
-pub(super) trait RhythmHead {
-    fn rhythm(self, rhythm: &Rhythm) -> Self;
+pub(super) trait WriteRhythmKeys {
+    fn rhythm(self, rhythm: &Recurrence) -> Self;
 }
 
-impl RhythmHead for Head {
-    fn rhythm(self, rhythm: &Rhythm) -> Self {
-        let head = match &rhythm.beat {
-            Beat::Cron(cron) => self.text("cron", cron.as_str(), ""),
-            Beat::Days { every, from } => {
+impl WriteRhythmKeys for FrontmatterBuilder {
+    fn rhythm(self, rhythm: &Recurrence) -> Self {
+        let head = match &rhythm.rule {
+            RecurrenceRule::Cron(cron) => self.text("cron", cron.as_str(), ""),
+            RecurrenceRule::Days { every, from } => {
                 let days = if *every == 1 { "day" } else { "days" };
                 self.text("every", &format!("{every} {days}"), "").text("from", &from.to_string(), "")
             }
-            Beat::Monthly { day, at } => self.text("every", &day.spell(*at), ""),
+            RecurrenceRule::Monthly { day, at } => self.text("every", &day.format_with_time(*at), ""),
         };
         let until = rhythm.until.map(|until| Value::Text(until.to_string()));
         let zone = rhythm.zone.as_ref().map(|zone| Value::Text(zone.name().to_owned()));
@@ -74,7 +77,7 @@ impl RhythmHead for Head {
 }
 
 /// Parses `every`.
-fn days(text: &str) -> Result<u32, Invalid> {
+fn parse_days(text: &str) -> Result<u32, InvalidField> {
     let digits = text.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
     let (number, unit) = text.trim_start().split_at(text.trim_start().len() - digits.len());
     let length = match unit.trim() {
@@ -89,14 +92,14 @@ fn days(text: &str) -> Result<u32, Invalid> {
             "{text:?} is not a number of days; write it like `3 days` or `2 weeks`, or \
              `last friday of the month at 09:00`"
         );
-        Invalid::new("every", reason)
+        InvalidField::new("every", reason)
     })
 }
 
 /// Parses `from`, a local time.
-fn first(text: Option<&str>) -> Result<DateTime, Invalid> {
+fn parse_first(text: Option<&str>) -> Result<DateTime, InvalidField> {
     let like = "write the first time like `2026-11-18T09:00`";
-    let wrong = |reason: String| Invalid::new("from", reason);
+    let wrong = |reason: String| InvalidField::new("from", reason);
     let text = text.ok_or_else(|| wrong(format!("is missing, and `every` counts from it; {like}")))?;
     let pieces = Pieces::parse(text.trim()).map_err(|_| wrong(format!("{text:?} is not a time; {like}")))?;
     if pieces.offset().is_some() || pieces.time_zone_annotation().is_some() {
@@ -106,8 +109,8 @@ fn first(text: Option<&str>) -> Result<DateTime, Invalid> {
 }
 
 /// Parses `until`.
-fn last_day(text: &str) -> Result<Date, Invalid> {
+fn parse_last_day(text: &str) -> Result<Date, InvalidField> {
     Date::strptime("%Y-%m-%d", text.trim()).map_err(|_| {
-        Invalid::new("until", format!("{text:?} is not a day; write the last one like `2026-12-01`"))
+        InvalidField::new("until", format!("{text:?} is not a day; write the last one like `2026-12-01`"))
     })
 }

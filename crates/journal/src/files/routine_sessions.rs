@@ -7,9 +7,9 @@ use domain::conversation::SessionId;
 use domain::schedule::ItemId;
 use jiff::Timestamp;
 
-use super::sessions::{bare_id, one_id};
-use super::state::StateFile;
-use super::{Found, Trouble};
+use super::sessions::{parse_bare_id, single_id};
+use super::state_file::StateFile;
+use super::{FileContent, FileError};
 use crate::disk::Disk;
 
 #[derive(Clone)]
@@ -25,28 +25,32 @@ impl RoutineSessions {
     }
 
     /// Loads the session of a routine, if it has one.
-    pub fn load(&self, routine: &ItemId, now: Timestamp) -> Result<Found<Option<SessionId>>, Trouble> {
-        self.file(routine).load(now, bare_id)
+    pub fn load(
+        &self,
+        routine: &ItemId,
+        now: Timestamp,
+    ) -> Result<FileContent<Option<SessionId>>, FileError> {
+        self.file(routine).load(now, parse_bare_id)
     }
 
     /// Reads the session of a routine without changing the file.
-    pub fn named(&self, routine: &ItemId) -> Result<Option<SessionId>, Trouble> {
-        Ok(self.file(routine).text()?.and_then(|text| one_id(&text)))
+    pub fn peek(&self, routine: &ItemId) -> Result<Option<SessionId>, FileError> {
+        Ok(self.file(routine).text()?.and_then(|text| single_id(&text)))
     }
 
-    pub fn save(&mut self, routine: &ItemId, session: &SessionId) -> Result<(), Trouble> {
+    pub fn save(&mut self, routine: &ItemId, session: &SessionId) -> Result<(), FileError> {
         self.file(routine).save(session.as_str().as_bytes())
     }
 
     /// Deletes a routine's session. Returns whether it had one.
-    pub fn delete(&mut self, routine: &ItemId) -> Result<bool, Trouble> {
+    pub fn delete(&mut self, routine: &ItemId) -> Result<bool, FileError> {
         self.file(routine).remove()
     }
 
     /// The routines that have a session, sorted. Ignores other files.
-    pub fn routines(&self) -> Result<Vec<ItemId>, Trouble> {
-        let reading = || Trouble::reading(&self.dir);
-        if self.disk.look(&self.dir).map_err(reading())?.is_none() {
+    pub fn routines(&self) -> Result<Vec<ItemId>, FileError> {
+        let reading = || FileError::on_read(&self.dir);
+        if self.disk.file_kind(&self.dir).map_err(reading())?.is_none() {
             return Ok(Vec::new());
         }
         let listed = self.disk.list(&self.dir).map_err(reading())?;

@@ -1,13 +1,15 @@
 //! The routines: `routines/*.md`.
 
-use domain::schedule::{Charter, Invalid, ItemId, Prompt, Routine};
+use domain::schedule::{InvalidField, ItemId, JobTarget, Prompt, Routine};
 use jiff::tz::TimeZone;
 
 use super::items::Item;
-use super::job_head::JobHead;
-use super::rhythm::{RhythmHead, rhythm_of};
+use super::job_keys::WriteJobKeys;
+use super::rhythm::{WriteRhythmKeys, rhythm_of};
 use crate::frontmatter::wire::{self, RoutineKeys, manner_of, terms_of};
-use crate::frontmatter::{BadText, Head, read, routine_keys, split, told, untrue};
+use crate::frontmatter::{
+    BadText, FrontmatterBuilder, invalid_value, read, require_body, routine_keys, split,
+};
 
 impl Item for Routine {
     const DIRECTORY: &'static str = "routines";
@@ -18,43 +20,43 @@ impl Item for Routine {
 
     fn read(text: &str, zone: &TimeZone) -> Result<Self, BadText> {
         let split = split(text)?;
-        let routine = checked(read(&split)?, Prompt::new(split.body), zone);
-        told(&split, routine.map_err(|invalid| untrue(&split, invalid))?)
+        let routine = build_routine(read(&split)?, Prompt::new(split.body), zone);
+        require_body(&split, routine.map_err(|invalid| invalid_value(&split, invalid))?)
     }
 
     fn to_text(&self) -> String {
-        let terms = self.charter.written_terms();
-        let session = matches!(self.charter, Charter::Persistent(_)).then_some("persistent");
-        Head::new()
+        let terms = self.target.written_options();
+        let session = matches!(self.target, JobTarget::Persistent(_)).then_some("persistent");
+        FrontmatterBuilder::new()
             .text("id", self.id.as_str(), "")
-            .rhythm(&self.rhythm)
-            .background(&self.charter)
+            .rhythm(&self.recurrence)
+            .background(&self.target)
             .model_and_thinking(terms)
-            .isolated(self.charter.knowing())
+            .isolated(self.target.context())
             .text("description", &self.description, "")
-            .voice(terms.voice)
+            .report_policy(terms.report_policy)
             .tools(&terms.tools)
             .skills(&self.skills)
             .text("session", session.unwrap_or_default(), "")
-            .manner(&self.manner)
-            .above(self.message.as_str())
+            .missed_policy(&self.firing_policy)
+            .with_body(self.prompt.as_str())
     }
 
     fn id(&self) -> &ItemId {
         &self.id
     }
 
-    fn words(&self) -> &str {
-        self.message.as_str()
+    fn naming_text(&self) -> &str {
+        self.prompt.as_str()
     }
 }
 
-fn checked(keys: RoutineKeys, message: Prompt, zone: &TimeZone) -> Result<Routine, Invalid> {
+fn build_routine(keys: RoutineKeys, message: Prompt, zone: &TimeZone) -> Result<Routine, InvalidField> {
     let id = wire::id(keys.id)?;
     let rhythm = rhythm_of!(keys).checked()?;
-    let standing = wire::standing(keys.background);
-    let knowing = wire::knowing(keys.isolated);
-    let charter = Charter::new(standing, knowing, terms_of!(keys).checked()?);
+    let standing = wire::execution(keys.background);
+    let knowing = wire::isolation(keys.isolated);
+    let charter = JobTarget::new(standing, knowing, terms_of!(keys).checked()?);
     let charter = match keys.session {
         Some(session) => charter.with_session(&session)?,
         None => charter,
@@ -62,5 +64,13 @@ fn checked(keys: RoutineKeys, message: Prompt, zone: &TimeZone) -> Result<Routin
     let manner = manner_of!(keys).checked(zone)?;
     let description = keys.description.unwrap_or_default();
     let skills = keys.skills.unwrap_or_default();
-    Ok(Routine { id, rhythm, charter, manner, description, skills, message })
+    Ok(Routine {
+        id,
+        recurrence: rhythm,
+        target: charter,
+        firing_policy: manner,
+        description,
+        skills,
+        prompt: message,
+    })
 }

@@ -7,17 +7,17 @@ use domain::conversation::SessionId;
 use domain::schedule::Moment;
 use jiff::{Timestamp, Zoned};
 
-use super::history::{EventKind, History, SessionEvent};
-use super::state::{Reading, StateFile};
-use super::{Found, Trouble};
+use super::session_history::{EventKind, SessionEvent, SessionHistory};
+use super::state_file::{ParsedText, StateFile};
+use super::{FileContent, FileError};
 use crate::disk::Disk;
 
 /// The maximum length of a session id.
-const LONGEST: usize = 256;
+const MAX_ID_LENGTH: usize = 256;
 
 /// Why the main session is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saving {
+pub enum SaveReason {
     /// A turn ended with this session. A new one is recorded in the history.
     AfterTurn,
     /// A fork replaces main. The caller records the swap in the history, so it is recorded neither
@@ -27,46 +27,46 @@ pub enum Saving {
 
 /// The file `sessions.json`. It is not JSON; the name is older than the format.
 #[derive(Clone)]
-pub struct Sessions {
+pub struct MainSessionFile {
     file: StateFile,
 }
 
-impl Sessions {
+impl MainSessionFile {
     /// The file in the directory `state`.
     pub fn new(disk: Arc<dyn Disk>, state: &Path) -> Self {
         Self { file: StateFile::new(disk, state.join("sessions.json")) }
     }
 
     /// Loads the main session id, if there is one.
-    pub fn load(&self, now: Timestamp) -> Result<Found<Option<SessionId>>, Trouble> {
-        self.file.load(now, bare_id)
+    pub fn load(&self, now: Timestamp) -> Result<FileContent<Option<SessionId>>, FileError> {
+        self.file.load(now, parse_bare_id)
     }
 
     /// Reads the id without changing the file. `None` if the file is missing or blank, or does not
     /// contain exactly one id.
-    pub fn named(&self) -> Result<Option<SessionId>, Trouble> {
-        Ok(self.file.text()?.and_then(|text| one_id(&text)))
+    pub fn peek(&self) -> Result<Option<SessionId>, FileError> {
+        Ok(self.file.text()?.and_then(|text| single_id(&text)))
     }
 
     /// Makes `new` the main session, after recording the change in `history`.
     pub fn save(
         &mut self,
         new: &SessionId,
-        why: Saving,
-        history: &mut History,
+        why: SaveReason,
+        history: &mut SessionHistory,
         now: &Zoned,
-    ) -> Result<(), Trouble> {
-        if let (Saving::AfterTurn, Some(event)) = (why, self.event(new, now)?) {
+    ) -> Result<(), FileError> {
+        if let (SaveReason::AfterTurn, Some(event)) = (why, self.history_event(new, now)?) {
             history.append(&event)?;
         }
         self.file.save(new.as_str().as_bytes())
     }
 
-    pub fn delete(&mut self) -> Result<(), Trouble> {
+    pub fn delete(&mut self) -> Result<(), FileError> {
         self.file.remove().map(|_| ())
     }
 
-    fn event(&self, new: &SessionId, now: &Zoned) -> Result<Option<SessionEvent>, Trouble> {
+    fn history_event(&self, new: &SessionId, now: &Zoned) -> Result<Option<SessionEvent>, FileError> {
         let old = self.load(now.timestamp())?.value;
         let kind = match &old {
             None => EventKind::Created,
@@ -78,20 +78,20 @@ impl Sessions {
 }
 
 /// The session id in `text`, if it contains exactly one.
-pub(super) fn one_id(text: &str) -> Option<SessionId> {
-    match bare_id(text) {
-        Ok(Reading::Whole(id)) => Some(id),
-        Ok(Reading::Partly(..)) | Err(_) => None,
+pub(super) fn single_id(text: &str) -> Option<SessionId> {
+    match parse_bare_id(text) {
+        Ok(ParsedText::Complete(id)) => Some(id),
+        Ok(ParsedText::Partial(..)) | Err(_) => None,
     }
 }
 
 /// Parses a file that contains one id.
-pub(super) fn bare_id(text: &str) -> Result<Reading<SessionId>, String> {
-    let id = SessionId::read(text).ok_or("it holds no session id, or one of an older format")?;
+pub(super) fn parse_bare_id(text: &str) -> Result<ParsedText<SessionId>, String> {
+    let id = SessionId::parse(text).ok_or("it holds no session id, or one of an older format")?;
     let strange = id.as_str().chars().any(|c| c.is_control() || c.is_whitespace() || c == '\u{fffd}');
-    if strange || id.as_str().len() > LONGEST {
+    if strange || id.as_str().len() > MAX_ID_LENGTH {
         Err("it does not hold one session id".to_owned())
     } else {
-        Ok(Reading::Whole(id))
+        Ok(ParsedText::Complete(id))
     }
 }

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::read::strict;
-use super::scan::{self, Entry, comment, hyphened, is_loose};
-use super::write::lines;
+use super::read::strict_options;
+use super::scan::{self, KeyEntry, is_blank_or_comment, split_comment, with_hyphens};
+use super::write::key_lines;
 use super::{BadText, Value, split};
 
 /// A change of a key.
@@ -21,25 +21,25 @@ pub enum Change {
 /// Changes `key` in the text of a file and preserves other keys, comments, order and body.
 pub fn edit(text: &str, key: &str, change: &Change) -> Result<String, BadText> {
     let parts = split(text)?;
-    let before = meaning(parts.yaml)?;
-    let yaml = changed(parts.yaml, key, change);
-    let after = meaning(&yaml).map_err(|_| refused(key))?;
-    if !says_the_same(&before, &after, key) || !says(&after, key, change) {
-        return Err(refused(key));
+    let before = parse_mapping(parts.yaml)?;
+    let yaml = apply_change(parts.yaml, key, change);
+    let after = parse_mapping(&yaml).map_err(|_| refusal(key))?;
+    if !others_unchanged(&before, &after, key) || !is_applied(&after, key, change) {
+        return Err(refusal(key));
     }
     Ok([parts.opening, &yaml, parts.closing, parts.body].concat())
 }
 
-type Meaning = BTreeMap<String, serde_json::Value>;
+type Mapping = BTreeMap<String, serde_json::Value>;
 
-fn meaning(yaml: &str) -> Result<Meaning, BadText> {
-    let read: Option<Meaning> = serde_saphyr::from_str_with_options(yaml, strict())
+fn parse_mapping(yaml: &str) -> Result<Mapping, BadText> {
+    let read: Option<Mapping> = serde_saphyr::from_str_with_options(yaml, strict_options())
         .map_err(|error| BadText::whole(format!("the settings cannot be read: {error}")))?;
-    Ok(read.unwrap_or_default().into_iter().map(|(key, value)| (hyphened(&key), value)).collect())
+    Ok(read.unwrap_or_default().into_iter().map(|(key, value)| (with_hyphens(&key), value)).collect())
 }
 
-fn says_the_same(before: &Meaning, after: &Meaning, but: &str) -> bool {
-    let others = |meaning: &Meaning| -> Meaning {
+fn others_unchanged(before: &Mapping, after: &Mapping, but: &str) -> bool {
+    let others = |meaning: &Mapping| -> Mapping {
         meaning
             .iter()
             .filter(|(key, _)| *key != but)
@@ -49,24 +49,24 @@ fn says_the_same(before: &Meaning, after: &Meaning, but: &str) -> bool {
     others(before) == others(after)
 }
 
-fn says(after: &Meaning, key: &str, change: &Change) -> bool {
+fn is_applied(after: &Mapping, key: &str, change: &Change) -> bool {
     match change {
         Change::Remove => !after.contains_key(key),
         Change::Set(value) => {
-            let alone = meaning(&lines(key, value).join("\n"));
+            let alone = parse_mapping(&key_lines(key, value).join("\n"));
             alone.is_ok_and(|alone| alone.get(key) == after.get(key))
         }
     }
 }
 
-fn refused(key: &str) -> BadText {
+fn refusal(key: &str) -> BadText {
     BadText {
         field: Some(key.to_owned()),
         ..BadText::whole("it is written in a way that cannot be changed safely; change it by hand")
     }
 }
 
-fn changed(yaml: &str, key: &str, change: &Change) -> String {
+fn apply_change(yaml: &str, key: &str, change: &Change) -> String {
     let ending = if yaml.contains("\r\n") { "\r\n" } else { "\n" };
     let indent = " ".repeat(scan::indent(yaml));
     let old: Vec<&str> = yaml.split_inclusive('\n').collect();
@@ -84,34 +84,34 @@ fn changed(yaml: &str, key: &str, change: &Change) -> String {
 /// The comments of a key: the one on its line, and those below it without the values before them.
 #[derive(Default)]
 struct Comments {
-    beside: String,
+    trailing: String,
     below: Vec<String>,
 }
 
-fn comments(lines: &[&str], entry: &Entry) -> Comments {
+fn comments(lines: &[&str], entry: &KeyEntry) -> Comments {
     let line = lines[entry.first];
     let value = line.split_once(&entry.spelled).map_or(line, |(_, rest)| rest);
     let value = value.trim_start().strip_prefix(':').unwrap_or(value);
-    let beside = comment(value).1.to_owned();
+    let beside = split_comment(value).1.to_owned();
     if value.trim_start().starts_with(['|', '>']) {
-        return Comments { beside, below: Vec::new() };
+        return Comments { trailing: beside, below: Vec::new() };
     }
     let below = lines[entry.first + 1..=entry.last].iter().map(|line| {
-        if is_loose(line) {
+        if is_blank_or_comment(line) {
             line.trim()
         } else {
-            comment(line.trim_start().trim_start_matches("- ")).1.trim()
+            split_comment(line.trim_start().trim_start_matches("- ")).1.trim()
         }
     });
-    Comments { beside, below: below.filter(|said| !said.is_empty()).map(str::to_owned).collect() }
+    Comments { trailing: beside, below: below.filter(|said| !said.is_empty()).map(str::to_owned).collect() }
 }
 
 fn replacement(change: &Change, spelled: &str, comments: &Comments) -> Vec<String> {
     let mut new = match change {
-        Change::Set(value) => lines(spelled, value),
+        Change::Set(value) => key_lines(spelled, value),
         Change::Remove => vec![String::new()],
     };
-    new[0].push_str(&comments.beside);
+    new[0].push_str(&comments.trailing);
     new[0] = new[0].trim().to_owned();
     if new[0].is_empty() {
         new.remove(0);
@@ -141,7 +141,7 @@ mod tests {
     /// B9, DD-22: one key changes; comments, unknown keys, order, line ends and body are preserved
     /// byte for byte.
     #[test]
-    fn one_setting_changes_and_all_that_the_human_wrote_stays() {
+    fn one_key_changes_and_the_rest_of_the_file_is_preserved() {
         check("id", set("a\"b"), "id: 00123456   # keep", "id: \"a\\\"b\"   # keep");
         check("allow-ping", Change::Set(Value::Flag(false)), "true # it's", "false # it's");
         check("allow-ping", Change::Remove, "allow_ping: true # it's loud", "# it's loud");

@@ -13,7 +13,7 @@ pub(crate) fn with_quoted_values(yaml: &str) -> Option<String> {
         let value = value.trim();
         let is_plain = !value.starts_with(['"', '\'', '[', '{', '|', '>', '&', '*', '!', '#', '%', '@', '`']);
         if entry.first == entry.last && is_plain && (value.contains(": ") || value.ends_with(':')) {
-            lines[entry.first] = format!("{before}: {}", Value::Text(value.to_owned()).beside());
+            lines[entry.first] = format!("{before}: {}", Value::Text(value.to_owned()).inline_text());
             changed = true;
         }
     }

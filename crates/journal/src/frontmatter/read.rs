@@ -1,58 +1,59 @@
 //! Reads the YAML of a head into typed keys.
 
-use domain::schedule::Invalid;
+use domain::schedule::InvalidField;
 use serde::de::DeserializeOwned;
 use serde_saphyr::{Options, budget, options};
 
 use super::scan::entries;
-use super::split::LINES_ABOVE;
+use super::split::LINES_BEFORE_YAML;
 use super::{BadText, Split};
 
 /// The maximum number of nodes, counting each use of an alias.
-const NODES: usize = 10_000;
+const MAX_NODES: usize = 10_000;
 /// The maximum nesting depth.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Reads the keys of a file into `T`.
 pub(crate) fn read<T: DeserializeOwned>(split: &Split<'_>) -> Result<T, BadText> {
-    serde_saphyr::from_str_with_options(split.yaml, strict()).map_err(|error| misread(split.yaml, &error))
+    serde_saphyr::from_str_with_options(split.yaml, strict_options())
+        .map_err(|error| parse_error(split.yaml, &error))
 }
 
 /// The error for a key with an invalid value, with its line.
-pub(crate) fn untrue(split: &Split<'_>, invalid: Invalid) -> BadText {
+pub(crate) fn invalid_value(split: &Split<'_>, invalid: InvalidField) -> BadText {
     let found = entries(split.yaml).into_iter().find(|entry| entry.key == invalid.field);
-    let line = found.map(|entry| entry.first + 1 + LINES_ABOVE);
+    let line = found.map(|entry| entry.first + 1 + LINES_BEFORE_YAML);
     BadText { line, field: Some(invalid.field.to_owned()), reason: invalid.reason }
 }
 
 /// Returns `job` if the body is not empty.
-pub(crate) fn told<T>(split: &Split<'_>, job: T) -> Result<T, BadText> {
+pub(crate) fn require_body<T>(split: &Split<'_>, job: T) -> Result<T, BadText> {
     if split.body.contains(char::is_alphanumeric) {
         return Ok(job);
     }
-    let line = Some(split.yaml.lines().count() + LINES_ABOVE + 1);
+    let line = Some(split.yaml.lines().count() + LINES_BEFORE_YAML + 1);
     Err(BadText {
         line,
         ..BadText::whole("it is told to do nothing; write what to do under the second `---`")
     })
 }
 
-pub(super) fn strict() -> Options {
+pub(super) fn strict_options() -> Options {
     options! {
         strict_booleans: true,
         with_snippet: false,
-        budget: budget! { max_nodes: NODES, max_depth: DEPTH, max_documents: 1 },
+        budget: budget! { max_nodes: MAX_NODES, max_depth: MAX_DEPTH, max_documents: 1 },
     }
 }
 
-fn misread(yaml: &str, error: &serde_saphyr::Error) -> BadText {
+fn parse_error(yaml: &str, error: &serde_saphyr::Error) -> BadText {
     let at = error.location().and_then(|place| usize::try_from(place.line()).ok()).filter(|line| *line > 0);
     let field = at.and_then(|line| key_at(yaml, line - 1));
-    let reason = reason(error, field.as_deref());
-    BadText { line: at.map(|line| line + LINES_ABOVE), field, reason }
+    let reason = describe_error(error, field.as_deref());
+    BadText { line: at.map(|line| line + LINES_BEFORE_YAML), field, reason }
 }
 
-fn reason(error: &serde_saphyr::Error, field: Option<&str>) -> String {
+fn describe_error(error: &serde_saphyr::Error, field: Option<&str>) -> String {
     if matches!(error, serde_saphyr::Error::DuplicateMappingKey { .. }) {
         return "it is there twice; keep one of them".to_owned();
     }
@@ -61,7 +62,7 @@ fn reason(error: &serde_saphyr::Error, field: Option<&str>) -> String {
         return "there is too much in it; settings are a few lines".to_owned();
     }
     let said = said.split(" at line ").next().unwrap_or_default();
-    let hint = field.and_then(shape).map(|shape| format!("; write {shape}")).unwrap_or_default();
+    let hint = field.and_then(expected_value).map(|shape| format!("; write {shape}")).unwrap_or_default();
     format!("{said}{hint}")
 }
 
@@ -71,7 +72,7 @@ fn key_at(yaml: &str, line: usize) -> Option<String> {
 }
 
 /// Describes the expected value of a key.
-fn shape(key: &str) -> Option<&'static str> {
+fn expected_value(key: &str) -> Option<&'static str> {
     match key {
         "background" | "thinking" | "isolated" | "allow-ping" => Some("`true` or `false`"),
         "chain-depth" | "max-chain" => Some("a whole number like `0` or `3`"),

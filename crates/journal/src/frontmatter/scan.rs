@@ -5,7 +5,7 @@
 
 /// A top-level key and the lines of its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct KeyEntry {
     /// The key with hyphens.
     pub key: String,
     /// The key as written, including quotes.
@@ -16,30 +16,30 @@ pub(super) struct Entry {
 }
 
 /// Replaces underscores by hyphens.
-pub(super) fn hyphened(key: &str) -> String {
+pub(super) fn with_hyphens(key: &str) -> String {
     key.replace('_', "-")
 }
 
 /// The indentation of the keys.
 pub(super) fn indent(yaml: &str) -> usize {
-    yaml.lines().find(|line| !is_loose(line)).map_or(0, spaces)
+    yaml.lines().find(|line| !is_blank_or_comment(line)).map_or(0, indentation)
 }
 
 /// The top-level keys, in order.
-pub(super) fn entries(yaml: &str) -> Vec<Entry> {
+pub(super) fn entries(yaml: &str) -> Vec<KeyEntry> {
     let indent = indent(yaml);
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<KeyEntry> = Vec::new();
     let mut verbatim = false;
     for (number, line) in yaml.lines().enumerate() {
-        let opened = if spaces(line) == indent { key(line.trim_start()) } else { None };
-        let inside = verbatim && spaces(line) > indent && !line.trim().is_empty();
+        let opened = if indentation(line) == indent { parse_key(line.trim_start()) } else { None };
+        let inside = verbatim && indentation(line) > indent && !line.trim().is_empty();
         match (opened, entries.last_mut()) {
             (Some((spelled, rest)), _) => {
                 verbatim = rest.trim_start().starts_with(['|', '>']);
-                let key = hyphened(spelled.trim_matches(['"', '\'']));
-                entries.push(Entry { key, spelled: spelled.to_owned(), first: number, last: number });
+                let key = with_hyphens(spelled.trim_matches(['"', '\'']));
+                entries.push(KeyEntry { key, spelled: spelled.to_owned(), first: number, last: number });
             }
-            (None, Some(entry)) if inside || !is_loose(line) => entry.last = number,
+            (None, Some(entry)) if inside || !is_blank_or_comment(line) => entry.last = number,
             (None, Some(_) | None) => {}
         }
     }
@@ -47,11 +47,11 @@ pub(super) fn entries(yaml: &str) -> Vec<Entry> {
 }
 
 /// Splits a value from the comment after it, which includes the white space before its `#`.
-pub(super) fn comment(value: &str) -> (&str, &str) {
+pub(super) fn split_comment(value: &str) -> (&str, &str) {
     let trimmed = value.trim_start();
     let quotes = match trimmed.chars().next() {
-        Some('"' | '\'' | '[' | '{') => Quotes::Count,
-        Some(_) | None => Quotes::AreLetters,
+        Some('"' | '\'' | '[' | '{') => QuoteMode::Delimiters,
+        Some(_) | None => QuoteMode::Literal,
     };
     let mut open: Option<char> = None;
     let mut before = ' ';
@@ -62,7 +62,7 @@ pub(super) fn comment(value: &str) -> (&str, &str) {
                 let end = value[..at].trim_end().len();
                 return value.split_at(end);
             }
-            (None, '"' | '\'') if matches!(quotes, Quotes::Count) => open = Some(c),
+            (None, '"' | '\'') if matches!(quotes, QuoteMode::Delimiters) => open = Some(c),
             (Some('"'), '\\') if !escaped => {
                 escaped = true;
                 before = c;
@@ -77,13 +77,13 @@ pub(super) fn comment(value: &str) -> (&str, &str) {
     (value, "")
 }
 
-enum Quotes {
-    Count,
-    AreLetters,
+enum QuoteMode {
+    Delimiters,
+    Literal,
 }
 
 /// The key at the start of a line, and the rest after its colon.
-fn key(line: &str) -> Option<(&str, &str)> {
+fn parse_key(line: &str) -> Option<(&str, &str)> {
     let end = match line.chars().next()? {
         quote @ ('"' | '\'') => line[1..].find(quote)? + 2,
         '#' | '-' | '[' | '{' | '?' | '%' | '&' | '*' | '!' => return None,
@@ -98,11 +98,11 @@ fn ends_key(rest: &str) -> bool {
 }
 
 /// Returns whether a line is blank or a comment.
-pub(super) fn is_loose(line: &str) -> bool {
+pub(super) fn is_blank_or_comment(line: &str) -> bool {
     let line = line.trim();
     line.is_empty() || line.starts_with('#')
 }
 
-fn spaces(line: &str) -> usize {
+fn indentation(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }

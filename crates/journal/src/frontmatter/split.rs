@@ -14,7 +14,7 @@ pub struct Split<'a> {
 }
 
 /// Number of lines before the YAML: the `---`.
-pub(crate) const LINES_ABOVE: usize = 1;
+pub(crate) const LINES_BEFORE_YAML: usize = 1;
 
 /// Splits a file at its first line and the next line that is exactly `---`.
 pub fn split(text: &str) -> Result<Split<'_>, BadText> {

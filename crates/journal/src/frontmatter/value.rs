@@ -15,7 +15,7 @@ pub enum Value {
 
 impl Value {
     /// The text after the colon of the key; empty if the value is below it.
-    pub(super) fn beside(&self) -> String {
+    pub(super) fn inline_text(&self) -> String {
         match self {
             Self::Text(text) => quoted(text),
             Self::Flag(flag) => flag.to_string(),
@@ -27,7 +27,7 @@ impl Value {
     }
 
     /// The lines below the key.
-    pub(super) fn below(&self) -> Vec<String> {
+    pub(super) fn following_lines(&self) -> Vec<String> {
         match self {
             Self::List(items) => items.iter().map(|item| format!("  - {}", quoted(item))).collect(),
             Self::Text(_) | Self::Flag(_) | Self::Number(_) | Self::Json(_) => Vec::new(),
@@ -80,7 +80,7 @@ mod tests {
 
     /// DD-25: characters that other programs could read as line ends or cannot read are escaped.
     #[test]
-    fn words_stand_on_one_line_for_every_reader() {
+    fn text_stays_on_one_line_for_every_reader() {
         let words = "a\"\\\n\r\t\0\u{7f}\u{85}\u{2028}\u{2029}\u{feff}\u{ffff}é🙂";
         assert_eq!(quoted(words), r#""a\"\\\n\r\t\x00\x7f\x85\u2028\u2029\ufeff\uffffé🙂""#);
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use domain::effort::{BadEffort, Effort};
+use domain::effort::{Effort, InvalidEffort};
 use domain::schedule::{
-    IfMissed, Invalid, ItemId, Knowing, Manner, ModelName, Moment, Overlap, Pings, Reporting, Rest, Standing,
-    Terms, Thinking, ToolRule, Voice,
+    FiringPolicy, InitialContext, InvalidField, ItemId, MissedPolicy, ModelName, Moment, OverlapPolicy,
+    PauseState, PingPermission, Placement, ReportMode, ReportPolicy, RunOptions, ThinkingOverride, ToolRule,
 };
 use domain::tool::pattern::split_list;
 use jiff::tz::TimeZone;
@@ -203,19 +203,19 @@ macro_rules! terms_of {
 pub(crate) use terms_of;
 
 impl TermsKeys {
-    pub(crate) fn checked(self) -> Result<Terms, Invalid> {
-        let reporting = self.update_main_session.as_deref().map(Reporting::parse).transpose()?;
+    pub(crate) fn checked(self) -> Result<RunOptions, InvalidField> {
+        let reporting = self.update_main_session.as_deref().map(ReportMode::parse).transpose()?;
         let effort = self.effort.as_deref().map(effort).transpose()?;
         let pings = match self.allow_ping {
-            None | Some(true) => Pings::Allowed,
-            Some(false) => Pings::Never,
+            None | Some(true) => PingPermission::Allowed,
+            Some(false) => PingPermission::Never,
         };
-        Ok(Terms {
-            model: self.model.as_deref().and_then(ModelName::read),
-            thinking: Thinking::from_key(self.thinking),
+        Ok(RunOptions {
+            model: self.model.as_deref().and_then(ModelName::parse),
+            thinking: ThinkingOverride::from_key(self.thinking),
             effort,
-            voice: Voice { reporting: reporting.unwrap_or_default(), pings },
-            tools: ToolRule::read(self.allowed_tools, self.disallowed_tools)?,
+            report_policy: ReportPolicy { reporting: reporting.unwrap_or_default(), pings },
+            tools: ToolRule::from_lists(self.allowed_tools, self.disallowed_tools)?,
         })
     }
 }
@@ -241,58 +241,58 @@ pub(crate) use manner_of;
 
 impl MannerKeys {
     /// Validates the keys. Times without an offset are in `zone`.
-    pub(crate) fn checked(self, zone: &TimeZone) -> Result<Manner, Invalid> {
-        let overlap = self.overlap.as_deref().map(Overlap::parse).transpose()?;
-        let rest = self.paused.as_deref().map(|paused| rest(paused, zone)).transpose()?;
-        Ok(Manner {
-            if_missed: self.if_missed.as_deref().map(IfMissed::parse).transpose()?,
+    pub(crate) fn checked(self, zone: &TimeZone) -> Result<FiringPolicy, InvalidField> {
+        let overlap = self.overlap.as_deref().map(OverlapPolicy::parse).transpose()?;
+        let rest = self.paused.as_deref().map(|paused| pause_state(paused, zone)).transpose()?;
+        Ok(FiringPolicy {
+            if_missed: self.if_missed.as_deref().map(MissedPolicy::parse).transpose()?,
             overlap: overlap.unwrap_or_default(),
-            rest: rest.unwrap_or_default(),
+            pause: rest.unwrap_or_default(),
         })
     }
 }
 
 /// Parses `paused`.
-fn rest(text: &str, zone: &TimeZone) -> Result<Rest, Invalid> {
+fn pause_state(text: &str, zone: &TimeZone) -> Result<PauseState, InvalidField> {
     match text.trim() {
-        "true" => Ok(Rest::ForNow),
-        "false" => Ok(Rest::Never),
-        time => Moment::parse(time, zone).map(Rest::Until).map_err(|_| {
+        "true" => Ok(PauseState::Indefinite),
+        "false" => Ok(PauseState::Active),
+        time => Moment::parse(time, zone).map(PauseState::Until).map_err(|_| {
             let reason = format!(
                 "{time:?} does not say how long it rests; write `true`, or a time like `2026-03-05T14:00:00-08:00`"
             );
-            Invalid::new("paused", reason)
+            InvalidField::new("paused", reason)
         }),
     }
 }
 
 /// Parses `effort`.
-fn effort(text: &str) -> Result<Effort, Invalid> {
-    text.parse().map_err(|bad: BadEffort| Invalid::new("effort", bad.to_string()))
+fn effort(text: &str) -> Result<Effort, InvalidField> {
+    text.parse().map_err(|bad: InvalidEffort| InvalidField::new("effort", bad.to_string()))
 }
 
 /// Parses the id, which is required.
-pub(crate) fn id(text: Option<String>) -> Result<ItemId, Invalid> {
+pub(crate) fn id(text: Option<String>) -> Result<ItemId, InvalidField> {
     ItemId::parse(&required("id", text)?)
 }
 
 /// The value of a required key.
-pub(crate) fn required<T>(key: &'static str, value: Option<T>) -> Result<T, Invalid> {
-    value.ok_or_else(|| Invalid::new(key, "is missing; it must be there and have a value"))
+pub(crate) fn required<T>(key: &'static str, value: Option<T>) -> Result<T, InvalidField> {
+    value.ok_or_else(|| InvalidField::new(key, "is missing; it must be there and have a value"))
 }
 
 /// Converts `background`.
-pub(crate) fn standing(background: Option<bool>) -> Standing {
+pub(crate) fn execution(background: Option<bool>) -> Placement {
     match background {
-        Some(true) => Standing::Background,
-        Some(false) | None => Standing::Foreground,
+        Some(true) => Placement::Background,
+        Some(false) | None => Placement::Foreground,
     }
 }
 
 /// Converts `isolated`.
-pub(crate) fn knowing(isolated: Option<bool>) -> Knowing {
+pub(crate) fn isolation(isolated: Option<bool>) -> InitialContext {
     match isolated {
-        Some(true) => Knowing::Itself,
-        Some(false) | None => Knowing::Main,
+        Some(true) => InitialContext::PromptOnly,
+        Some(false) | None => InitialContext::Main,
     }
 }

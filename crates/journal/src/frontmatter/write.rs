@@ -3,9 +3,9 @@
 use super::Value;
 
 /// Builds the head of a file.
-pub(crate) struct Head(String);
+pub(crate) struct FrontmatterBuilder(String);
 
-impl Head {
+impl FrontmatterBuilder {
     pub(crate) fn new() -> Self {
         Self("---\n".to_owned())
     }
@@ -13,7 +13,7 @@ impl Head {
     /// Adds a key if it has a value.
     pub(crate) fn with(mut self, key: &str, value: Option<Value>) -> Self {
         if let Some(value) = value {
-            for line in lines(key, &value) {
+            for line in key_lines(key, &value) {
                 self.0.push_str(&line);
                 self.0.push('\n');
             }
@@ -27,7 +27,7 @@ impl Head {
     }
 
     /// The file: the head, then `body`.
-    pub(crate) fn above(mut self, body: &str) -> String {
+    pub(crate) fn with_body(mut self, body: &str) -> String {
         self.0.push_str("---\n");
         self.0.push_str(body);
         self.0.push('\n');
@@ -36,9 +36,9 @@ impl Head {
 }
 
 /// The lines of a key and its value.
-pub(super) fn lines(key: &str, value: &Value) -> Vec<String> {
-    let first = format!("{key}: {}", value.beside());
+pub(super) fn key_lines(key: &str, value: &Value) -> Vec<String> {
+    let first = format!("{key}: {}", value.inline_text());
     let mut lines = vec![first.trim_end().to_owned()];
-    lines.extend(value.below());
+    lines.extend(value.following_lines());
     lines
 }

@@ -19,66 +19,68 @@ use jiff::{SignedDuration, Timestamp};
 use crate::disk::{Disk, Stamp};
 
 /// The age at which a lock is stale.
-const LEFT: SignedDuration = SignedDuration::from_mins(10);
+const STALE_AGE: SignedDuration = SignedDuration::from_mins(10);
 
 /// A lock that blocks commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lock {
+pub struct GitLock {
     pub path: PathBuf,
     stamp: Stamp,
 }
 
-impl Lock {
+impl GitLock {
     /// The age of the lock; zero for a lock from the future.
     pub fn age(&self, now: Timestamp) -> SignedDuration {
         now.duration_since(self.stamp.changed).max(SignedDuration::ZERO)
     }
 
     /// Returns whether the lock is so old that its owner cannot be active.
-    pub fn is_left(&self, now: Timestamp) -> bool {
-        self.age(now) >= LEFT
+    pub fn is_stale(&self, now: Timestamp) -> bool {
+        self.age(now) >= STALE_AGE
     }
 }
 
 /// Returns the locks that block commits in `data`.
-pub fn locks(disk: &dyn Disk, data: &Path) -> Vec<Lock> {
+pub fn find_locks(disk: &dyn Disk, data: &Path) -> Vec<GitLock> {
     let dir = data.join(".git");
     let named = [Some(dir.join("index.lock")), Some(dir.join("HEAD.lock")), branch_lock(disk, &dir)];
     let found = |path: PathBuf| {
         let stamp = disk.stamp(&path).ok().flatten()?;
-        Some(Lock { path, stamp })
+        Some(GitLock { path, stamp })
     };
     named.into_iter().flatten().filter_map(found).collect()
 }
 
 /// The locks that existed when the program started.
-pub(super) struct LocksAtStart {
+pub(super) struct StartupLocks {
     disk: Arc<dyn Disk>,
-    found: Vec<Lock>,
+    found: Vec<GitLock>,
     start: Timestamp,
     since: Instant,
 }
 
-impl LocksAtStart {
+impl StartupLocks {
     /// Finds the locks in `data`. Call this at the start of the program.
     pub fn find(disk: Arc<dyn Disk>, data: &Path, now: Timestamp) -> Self {
-        let found = locks(&*disk, data);
+        let found = find_locks(&*disk, data);
         Self { disk, found, start: now, since: Instant::now() }
     }
 
     /// Removes the locks that are stale by now.
-    pub fn remove_left(&mut self) {
-        self.remove_left_after(SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::MAX));
+    pub fn remove_stale(&mut self) {
+        self.remove_stale_after(
+            SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::MAX),
+        );
     }
 
     /// Removes the locks that are stale when `passed` has elapsed since the start.
-    fn remove_left_after(&mut self, passed: SignedDuration) {
+    fn remove_stale_after(&mut self, passed: SignedDuration) {
         let Self { disk, found, start, .. } = self;
         // A lock that was released and taken again has another owner.
         found.retain(|lock| disk.stamp(&lock.path).ok().flatten() == Some(lock.stamp));
         found.retain(|lock| {
             let path = lock.path.display();
-            if lock.age(*start).saturating_add(passed) < LEFT {
+            if lock.age(*start).saturating_add(passed) < STALE_AGE {
                 return true;
             }
             match disk.remove(&lock.path) {
@@ -108,38 +110,38 @@ mod tests {
     /// B13: a lock that was recent at the start is removed once it is stale, unless it was
     /// replaced. A later lock is kept.
     #[test]
-    fn a_lock_from_before_the_start_is_removed_once_it_is_old() {
+    fn a_lock_from_before_the_start_is_removed_once_it_is_stale() {
         let dir = tempfile::tempdir().unwrap();
         let [index, head] = ["index.lock", "HEAD.lock"].map(|name| dir.path().join(".git").join(name));
         let place = |path: &Path| disk::replace(&RealDisk, path, b"").unwrap();
         place(&index);
-        let made = locks(&RealDisk, dir.path())[0].stamp.changed;
-        let mut at_start = LocksAtStart::find(Arc::new(RealDisk), dir.path(), made);
+        let made = find_locks(&RealDisk, dir.path())[0].stamp.changed;
+        let mut at_start = StartupLocks::find(Arc::new(RealDisk), dir.path(), made);
         place(&head);
-        at_start.remove_left_after(SignedDuration::from_mins(9));
+        at_start.remove_stale_after(SignedDuration::from_mins(9));
         assert!(index.exists());
-        at_start.remove_left_after(SignedDuration::from_mins(11));
+        at_start.remove_stale_after(SignedDuration::from_mins(11));
         assert!(!index.exists() && head.exists());
 
-        let mut at_start = LocksAtStart::find(Arc::new(RealDisk), dir.path(), made);
+        let mut at_start = StartupLocks::find(Arc::new(RealDisk), dir.path(), made);
         // The new file has another inode number, even within one tick of the clock.
         place(&head);
-        at_start.remove_left_after(SignedDuration::from_mins(30));
+        at_start.remove_stale_after(SignedDuration::from_mins(30));
         assert!(head.exists());
     }
 
     /// A clock that was behind at the start does not keep a lock for ever.
     #[test]
-    fn a_lock_from_the_future_is_removed_once_it_was_seen_long_enough() {
+    fn a_lock_from_the_future_is_removed_once_enough_time_has_passed() {
         let dir = tempfile::tempdir().unwrap();
         let index = dir.path().join(".git/index.lock");
         disk::replace(&RealDisk, &index, b"").unwrap();
-        let made = locks(&RealDisk, dir.path())[0].stamp.changed;
+        let made = find_locks(&RealDisk, dir.path())[0].stamp.changed;
         let behind = made - SignedDuration::from_hours(24);
-        let mut at_start = LocksAtStart::find(Arc::new(RealDisk), dir.path(), behind);
-        at_start.remove_left_after(SignedDuration::from_mins(9));
+        let mut at_start = StartupLocks::find(Arc::new(RealDisk), dir.path(), behind);
+        at_start.remove_stale_after(SignedDuration::from_mins(9));
         assert!(index.exists());
-        at_start.remove_left_after(SignedDuration::from_mins(10));
+        at_start.remove_stale_after(SignedDuration::from_mins(10));
         assert!(!index.exists());
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct Program {
 
 /// An error of git.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Problem {
+pub(super) enum GitError {
     #[error("git cannot be started ({0}); install it, or go on without a history")]
     Missing(std::io::Error),
     /// Another process is using git in the same directory.
@@ -25,7 +25,7 @@ pub(super) enum Problem {
 }
 
 /// Options that prevent git from prompting, signing or running other programs.
-const QUIETLY: [&str; 8] = [
+const SAFE_OPTIONS: [&str; 8] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -37,49 +37,49 @@ const QUIETLY: [&str; 8] = [
 ];
 
 /// The identity for commits if none is configured.
-const NAMELESS: [&str; 4] = ["-c", "user.name=ollim-bot", "-c", "user.email=ollim-bot@localhost"];
+const DEFAULT_IDENTITY: [&str; 4] = ["-c", "user.name=ollim-bot", "-c", "user.email=ollim-bot@localhost"];
 
 /// Variables that would redirect git to another directory, as they do inside a hook.
-const ELSEWHERE: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
+const REMOVED_VARIABLES: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
 
 impl Program {
     pub(super) fn new(name: &str) -> Self {
         Self { name: PathBuf::from(name) }
     }
 
-    pub(super) fn run<S: AsRef<OsStr>>(&self, dir: &Path, arguments: &[S]) -> Result<(), Problem> {
-        self.ask(dir, arguments).map(drop)
+    pub(super) fn run<S: AsRef<OsStr>>(&self, dir: &Path, arguments: &[S]) -> Result<(), GitError> {
+        self.output(dir, arguments).map(drop)
     }
 
     /// Runs git in `dir` and returns its output.
-    pub(super) fn ask<S: AsRef<OsStr>>(&self, dir: &Path, arguments: &[S]) -> Result<Vec<u8>, Problem> {
+    pub(super) fn output<S: AsRef<OsStr>>(&self, dir: &Path, arguments: &[S]) -> Result<Vec<u8>, GitError> {
         let mut command = self.command(dir);
-        let output = command.args(arguments).output().map_err(Problem::Missing)?;
+        let output = command.args(arguments).output().map_err(GitError::Missing)?;
         let said = String::from_utf8_lossy(&output.stderr);
         match (output.status.success(), said.contains(".lock': File exists")) {
             (true, _) => Ok(output.stdout),
-            (false, true) => Err(Problem::Locked),
-            (false, false) => Err(Problem::Refused(said.trim().chars().take(500).collect())),
+            (false, true) => Err(GitError::Locked),
+            (false, false) => Err(GitError::Refused(said.trim().chars().take(500).collect())),
         }
     }
 
     /// Starts git in `dir` without waiting for it, in a process group of its own.
-    pub(super) fn begin(&self, dir: &Path, arguments: &[&str]) -> std::io::Result<Child> {
+    pub(super) fn spawn(&self, dir: &Path, arguments: &[&str]) -> std::io::Result<Child> {
         let mut command = self.command(dir);
         command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()
     }
 
     /// Options that set an identity if git has none.
-    pub(super) fn identity(&self, dir: &Path) -> &'static [&'static str] {
+    pub(super) fn identity_options(&self, dir: &Path) -> &'static [&'static str] {
         let known = |key| self.run(dir, &["config", "--get", key]).is_ok();
-        if known("user.name") && known("user.email") { &[] } else { &NAMELESS }
+        if known("user.name") && known("user.email") { &[] } else { &DEFAULT_IDENTITY }
     }
 
     fn command(&self, dir: &Path) -> Command {
         let mut command = Command::new(&self.name);
-        command.current_dir(dir).stdin(Stdio::null()).args(QUIETLY).arg("--literal-pathspecs");
+        command.current_dir(dir).stdin(Stdio::null()).args(SAFE_OPTIONS).arg("--literal-pathspecs");
         command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-        for variable in ELSEWHERE {
+        for variable in REMOVED_VARIABLES {
             command.env_remove(variable);
         }
         command
@@ -92,6 +92,6 @@ pub(super) fn is_repository(dir: &Path) -> bool {
 }
 
 /// The nearest directory above `path` with a git repository.
-pub(super) fn repository(path: &Path) -> Option<&Path> {
+pub(super) fn find_repository(path: &Path) -> Option<&Path> {
     path.ancestors().skip(1).find(|above| is_repository(above))
 }

@@ -7,138 +7,144 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::locks::LocksAtStart;
-use super::packing::Packing;
-use super::program::{Problem, Program, repository};
-use super::{FileChange, Task};
+use super::locks::StartupLocks;
+use super::program::{GitError, Program, find_repository};
+use super::repack::Repacker;
+use super::{ChangeKind, CommitTask};
 
 /// The most commits that wait for another process to release git.
-const POSTPONED: usize = 256;
+const MAX_POSTPONED: usize = 256;
 
 /// The interval at which a running repack is polled.
-const SOON: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Delay before commits that found git locked are tried again.
-pub(super) const RETRY: Duration = Duration::from_secs(30);
+pub(super) const RETRY_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Maintenance of the repository, for the process that holds the data directory.
-pub(super) struct Upkeep {
-    pub packing: Packing,
-    pub locks: LocksAtStart,
+pub(super) struct Maintenance {
+    pub packing: Repacker,
+    pub locks: StartupLocks,
 }
 
 /// The next step of the thread.
-enum Next {
-    Commit(Task),
+enum NextStep {
+    Commit(CommitTask),
     Retry,
     End,
 }
 
 /// Runs until all senders are dropped. Commits that found git locked are tried again after `retry`.
 /// Stale locks are removed at the same interval, however many commits arrive.
-pub(super) fn work(program: &Program, tasks: &Receiver<Task>, upkeep: Option<Upkeep>, retry: Duration) {
-    let mut postponed: VecDeque<Task> = VecDeque::new();
-    let mut told = HashSet::new();
+pub(super) fn run(
+    program: &Program,
+    tasks: &Receiver<CommitTask>,
+    upkeep: Option<Maintenance>,
+    retry: Duration,
+) {
+    let mut postponed: VecDeque<CommitTask> = VecDeque::new();
+    let mut reported = HashSet::new();
     let (mut packing, mut locks) = match upkeep {
-        Some(Upkeep { packing, locks }) => (Some(packing), Some(locks)),
+        Some(Maintenance { packing, locks }) => (Some(packing), Some(locks)),
         None => (None, None),
     };
     if let Some(packing) = &mut packing {
-        packing.look(program);
+        packing.start_if_needed(program);
     }
     let mut looked = Instant::now();
     loop {
         let wait = (!postponed.is_empty()).then_some(retry);
         match next(program, tasks, packing.as_mut(), wait) {
-            Next::Commit(task) => postponed.push_back(task),
-            Next::Retry => {}
-            Next::End => break,
+            NextStep::Commit(task) => postponed.push_back(task),
+            NextStep::Retry => {}
+            NextStep::End => break,
         }
         if looked.elapsed() >= retry {
             looked = Instant::now();
             if let Some(locks) = &mut locks {
-                locks.remove_left();
+                locks.remove_stale();
             }
         }
-        if postponed.len() > POSTPONED {
+        if postponed.len() > MAX_POSTPONED {
             // The file is safe, and its next commit includes this change.
             postponed.pop_front();
         }
-        drain(program, &mut postponed, &mut told, packing.as_mut());
+        commit_postponed(program, &mut postponed, &mut reported, packing.as_mut());
     }
-    drain(program, &mut postponed, &mut told, packing.as_mut());
+    commit_postponed(program, &mut postponed, &mut reported, packing.as_mut());
 }
 
 /// Waits for the next task, or until postponed commits are due. Also polls a running repack.
 /// Commits continue during a repack.
 fn next(
     program: &Program,
-    tasks: &Receiver<Task>,
-    packing: Option<&mut Packing>,
+    tasks: &Receiver<CommitTask>,
+    packing: Option<&mut Repacker>,
     retry: Option<Duration>,
-) -> Next {
-    let received = |task: Result<Task, RecvTimeoutError>, after: Next| match task {
-        Ok(task) => Next::Commit(task),
+) -> NextStep {
+    let received = |task: Result<CommitTask, RecvTimeoutError>, after: NextStep| match task {
+        Ok(task) => NextStep::Commit(task),
         Err(RecvTimeoutError::Timeout) => after,
-        Err(RecvTimeoutError::Disconnected) => Next::End,
+        Err(RecvTimeoutError::Disconnected) => NextStep::End,
     };
     if let Some(retry) = retry {
-        return received(tasks.recv_timeout(retry), Next::Retry);
+        return received(tasks.recv_timeout(retry), NextStep::Retry);
     }
     if let Some(packing) = packing {
-        while packing.goes_on(program) {
-            match tasks.recv_timeout(SOON) {
+        while packing.is_running(program) {
+            match tasks.recv_timeout(POLL_INTERVAL) {
                 Err(RecvTimeoutError::Timeout) => {}
-                task => return received(task, Next::Retry),
+                task => return received(task, NextStep::Retry),
             }
         }
     }
-    tasks.recv().map_or(Next::End, Next::Commit)
+    tasks.recv().map_or(NextStep::End, NextStep::Commit)
 }
 
 /// Makes the postponed commits until another process locks git.
-pub(super) fn drain(
+pub(super) fn commit_postponed(
     program: &Program,
-    postponed: &mut VecDeque<Task>,
-    told: &mut HashSet<Discriminant<Problem>>,
-    mut packing: Option<&mut Packing>,
+    postponed: &mut VecDeque<CommitTask>,
+    reported: &mut HashSet<Discriminant<GitError>>,
+    mut packing: Option<&mut Repacker>,
 ) {
     while let Some(task) = postponed.pop_front() {
-        let Err(problem) = perform(program, &task) else {
+        let Err(problem) = commit(program, &task) else {
             if let Some(packing) = &mut packing {
-                packing.committed(program);
+                packing.on_commit(program);
             }
             continue;
         };
-        if told.insert(discriminant(&problem)) {
+        if reported.insert(discriminant(&problem)) {
             tracing::warn!(path = %task.path.display(), "not in the history: {problem}");
         }
-        if matches!(problem, Problem::Locked) {
+        if matches!(problem, GitError::Locked) {
             postponed.push_front(task);
             return;
         }
     }
 }
 
-fn perform(program: &Program, task: &Task) -> Result<(), Problem> {
-    let Some(dir) = repository(&task.path) else { return Ok(()) };
+fn commit(program: &Program, task: &CommitTask) -> Result<(), GitError> {
+    let Some(dir) = find_repository(&task.path) else { return Ok(()) };
     let Ok(path) = task.path.strip_prefix(dir) else { return Ok(()) };
     let staged = match task.change {
-        FileChange::Written => program.run(dir, &words(&["add", "--"], path)),
-        FileChange::Removed => {
-            program.run(dir, &words(&["rm", "-f", "--cached", "--ignore-unmatch", "--quiet", "--"], path))
-        }
+        ChangeKind::Written => program.run(dir, &arguments_with_path(&["add", "--"], path)),
+        ChangeKind::Removed => program.run(
+            dir,
+            &arguments_with_path(&["rm", "-f", "--cached", "--ignore-unmatch", "--quiet", "--"], path),
+        ),
     };
     staged?;
-    let commit = [program.identity(dir), &["commit", "--quiet", "-m", &task.message, "--"]].concat();
-    match program.run(dir, &words(&commit, path)) {
+    let commit = [program.identity_options(dir), &["commit", "--quiet", "-m", &task.message, "--"]].concat();
+    match program.run(dir, &arguments_with_path(&commit, path)) {
         // Git prints nothing on stderr if the file is unchanged.
-        Err(Problem::Refused(said)) if said.is_empty() => Ok(()),
+        Err(GitError::Refused(said)) if said.is_empty() => Ok(()),
         other => other,
     }
 }
 
-fn words(words: &[&str], path: &Path) -> Vec<OsString> {
+fn arguments_with_path(words: &[&str], path: &Path) -> Vec<OsString> {
     words.iter().map(OsString::from).chain([path.as_os_str().to_owned()]).collect()
 }
 
@@ -164,7 +170,7 @@ mod tests {
     /// DD-17: a commit that found git locked is made once the lock is gone, even if no other file
     /// changes.
     #[test]
-    fn a_commit_is_tried_again_without_another_change() {
+    fn a_commit_is_retried_without_another_change() {
         let dir = tempfile::tempdir().unwrap();
         let [path, tried, script] = ["mail.md", "tried", "git.sh"].map(|name| dir.path().join(name));
         let git = Program::new("git");
@@ -179,8 +185,8 @@ mod tests {
         let (sender, tasks) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             let program = Program::new(&script.display().to_string());
-            scope.spawn(move || work(&program, &tasks, None, Duration::from_millis(1)));
-            let task = Task { path, message: "first".to_owned(), change: FileChange::Written };
+            scope.spawn(move || run(&program, &tasks, None, Duration::from_millis(1)));
+            let task = CommitTask { path, message: "first".to_owned(), change: ChangeKind::Written };
             sender.send(task).unwrap();
             wait_until("git is never called", || tried.exists());
             disk::remove(&RealDisk, &lock).unwrap();
@@ -198,19 +204,19 @@ mod tests {
         let path = dir.path().join("mail.md");
         disk::replace(&RealDisk, &path, b"x").unwrap();
         disk::replace(&RealDisk, &dir.path().join(".git/index.lock"), b"").unwrap();
-        let locks = LocksAtStart::find(Arc::new(RealDisk), dir.path(), Timestamp::MAX);
-        let upkeep = Upkeep { packing: Packing::of(dir.path().to_owned()), locks };
+        let locks = StartupLocks::find(Arc::new(RealDisk), dir.path(), Timestamp::MAX);
+        let upkeep = Maintenance { packing: Repacker::new(dir.path().to_owned()), locks };
 
         let (sender, tasks) = std::sync::mpsc::channel();
-        sender.send(Task { path, message: "first".to_owned(), change: FileChange::Written }).unwrap();
+        sender.send(CommitTask { path, message: "first".to_owned(), change: ChangeKind::Written }).unwrap();
         drop(sender);
-        work(&git, &tasks, Some(upkeep), Duration::ZERO);
+        run(&git, &tasks, Some(upkeep), Duration::ZERO);
         assert!(git.run(dir.path(), &["rev-parse", "HEAD"]).is_ok());
     }
 
     /// DD-17: a commit that fails now is made with the next change, in order.
     #[test]
-    fn a_commit_is_kept_while_somebody_else_holds_the_lock() {
+    fn a_commit_is_postponed_while_another_process_holds_the_lock() {
         let dir = tempfile::tempdir().unwrap();
         let program = Program::new("git");
         program.run(dir.path(), &["init", "--quiet"]).unwrap();
@@ -219,15 +225,15 @@ mod tests {
         disk::replace(&RealDisk, &path, b"x").unwrap();
         disk::replace(&RealDisk, &lock, b"").unwrap();
 
-        let task = Task { path, message: "first".to_owned(), change: FileChange::Written };
+        let task = CommitTask { path, message: "first".to_owned(), change: ChangeKind::Written };
         let mut postponed = VecDeque::from([task]);
         let mut told = HashSet::new();
-        drain(&program, &mut postponed, &mut told, None);
-        drain(&program, &mut postponed, &mut told, None);
+        commit_postponed(&program, &mut postponed, &mut told, None);
+        commit_postponed(&program, &mut postponed, &mut told, None);
         assert_eq!((postponed.len(), told.len()), (1, 1));
 
         disk::remove(&RealDisk, &lock).unwrap();
-        drain(&program, &mut postponed, &mut told, None);
+        commit_postponed(&program, &mut postponed, &mut told, None);
         assert!(postponed.is_empty());
         assert!(program.run(dir.path(), &["rev-parse", "HEAD"]).is_ok());
     }

@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use domain::cost::Source;
-use domain::schedule::{Reminder, Routine, What};
+use domain::cost::CostSource;
+use domain::schedule::{JobSpec, Reminder, Routine};
 use jiff::tz::TimeZone;
 
 use crate::files::items::{Item, is_markdown};
@@ -13,12 +13,12 @@ use crate::frontmatter::BadText;
 
 /// Kind of a job file, by its directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Kind {
+pub(super) enum JobKind {
     Routine,
     Reminder,
 }
 
-impl Kind {
+impl JobKind {
     pub(super) const ALL: [Self; 2] = [Self::Routine, Self::Reminder];
 
     /// The directory of the files, relative to the data directory.
@@ -30,40 +30,40 @@ impl Kind {
     }
 
     /// Parses a file. Times without an offset are in `zone`.
-    pub(super) fn read(self, text: &str, zone: &TimeZone) -> Result<What, BadText> {
+    pub(super) fn read(self, text: &str, zone: &TimeZone) -> Result<JobSpec, BadText> {
         match self {
-            Self::Routine => Routine::read(text, zone).map(What::Routine),
-            Self::Reminder => Reminder::read(text, zone).map(What::Reminder),
+            Self::Routine => Routine::read(text, zone).map(JobSpec::Routine),
+            Self::Reminder => Reminder::read(text, zone).map(JobSpec::Reminder),
         }
     }
 
     /// The source of the job with the id `id`.
-    pub(super) fn source(self, id: String) -> Source {
+    pub(super) fn source(self, id: String) -> CostSource {
         match self {
-            Self::Routine => Source::Routine(id),
-            Self::Reminder => Source::Reminder(id),
+            Self::Routine => CostSource::Routine(id),
+            Self::Reminder => CostSource::Reminder(id),
         }
     }
 }
 
 /// Kind and name of a job file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct FileName {
-    pub(super) kind: Kind,
+pub(super) struct JobFileName {
+    pub(super) kind: JobKind,
     pub(super) name: OsString,
 }
 
-impl FileName {
+impl JobFileName {
     /// The name of the file at `path` in the data directory `root`. `None` if it is no job file.
-    pub(super) fn of(path: &Path, root: &Path) -> Option<Self> {
+    pub(super) fn parse(path: &Path, root: &Path) -> Option<Self> {
         let directory = path.parent()?.strip_prefix(root).ok()?;
         let kind =
-            Kind::ALL.into_iter().find(|kind| directory.as_os_str() == OsStr::new(kind.directory()))?;
+            JobKind::ALL.into_iter().find(|kind| directory.as_os_str() == OsStr::new(kind.directory()))?;
         Self::in_directory(kind, path)
     }
 
     /// The name of a file in the directory of `kind`.
-    pub(super) fn in_directory(kind: Kind, path: &Path) -> Option<Self> {
+    pub(super) fn in_directory(kind: JobKind, path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_owned();
         is_markdown(path).then_some(Self { kind, name })
     }
@@ -74,7 +74,7 @@ impl FileName {
     }
 }
 
-impl fmt::Display for FileName {
+impl fmt::Display for JobFileName {
     /// The path relative to the data directory.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.kind.directory(), self.name.to_string_lossy())

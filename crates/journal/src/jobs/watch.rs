@@ -10,41 +10,41 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use domain::schedule::FileNews;
+use domain::schedule::JobFileChange;
 use engine::ports::Clock;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use super::JobBook;
+use super::JobFileScanner;
 use crate::disk;
 
 /// The interval at which all files are scanned.
-pub const LOOKS_EVERY: Duration = Duration::from_secs(10);
+pub const SCAN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The most queued wake-ups; the system queues further events or reports an overflow.
-const RINGS: usize = 1024;
+const WAKE_UP_QUEUE: usize = 1024;
 
 /// The most queued news. Further news are collected and sent together.
-const NEWS: usize = 64;
+const NEWS_QUEUE: usize = 64;
 
 /// Delay before news are sent again that did not fit into the queue.
-const TELLS_AGAIN: Duration = Duration::from_millis(100);
+const RESEND_DELAY: Duration = Duration::from_millis(100);
 
 /// The shortest wait.
-const BLINK: Duration = Duration::from_millis(5);
+const MIN_WAIT: Duration = Duration::from_millis(5);
 
 /// Watches the job files until it is dropped.
-pub struct Watch {
-    doorbell: SyncSender<Ring>,
+pub struct JobFileWatch {
+    wake_up: SyncSender<WakeUp>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Wake-up of the thread.
-enum Ring {
+enum WakeUp {
     Changed(Vec<PathBuf>),
     /// An event was lost or has no usable path.
-    Anything,
+    Rescan,
     Stop,
 }
 
@@ -52,28 +52,29 @@ enum Ring {
 /// Scans all files at the interval `every`. Creates missing directories; a failure to create one
 /// does not affect the others.
 pub fn watch(
-    book: JobBook,
+    scanner: JobFileScanner,
     clock: Arc<dyn Clock>,
     every: Duration,
-) -> io::Result<(mpsc::Receiver<Vec<FileNews>>, Watch)> {
-    for directory in book.watched() {
-        if let Err(error) = disk::ensure_dir(book.disk(), &directory) {
+) -> io::Result<(mpsc::Receiver<Vec<JobFileChange>>, JobFileWatch)> {
+    for directory in scanner.watched_dirs() {
+        if let Err(error) = disk::ensure_dir(scanner.disk(), &directory) {
             tracing::warn!(%error, path = %directory.display(), "A directory of job files can't be made.");
         }
     }
-    let (doorbell, rings) = sync_channel(RINGS);
-    let (news, read) = mpsc::channel(NEWS);
-    let ears = listen(doorbell.clone(), book.watched());
-    let follower = Follower { book, clock, every, ears, rings, news, untold: Vec::new() };
+    let (doorbell, rings) = sync_channel(WAKE_UP_QUEUE);
+    let (news, read) = mpsc::channel(NEWS_QUEUE);
+    let ears = start_watcher(doorbell.clone(), scanner.watched_dirs());
+    let follower =
+        WatchThread { scanner, clock, every, watcher: ears, wake_ups: rings, news, unsent: Vec::new() };
     let thread = std::thread::Builder::new().name("job files".to_owned());
-    let thread = thread.spawn(move || follower.follow())?;
-    Ok((read, Watch { doorbell, thread: Some(thread) }))
+    let thread = thread.spawn(move || follower.run())?;
+    Ok((read, JobFileWatch { wake_up: doorbell, thread: Some(thread) }))
 }
 
-impl Drop for Watch {
+impl Drop for JobFileWatch {
     fn drop(&mut self) {
         // Fails only if the thread has ended already.
-        let _ = self.doorbell.send(Ring::Stop);
+        let _ = self.wake_up.send(WakeUp::Stop);
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -83,41 +84,41 @@ impl Drop for Watch {
 }
 
 /// State of the thread.
-struct Follower {
-    book: JobBook,
+struct WatchThread {
+    scanner: JobFileScanner,
     clock: Arc<dyn Clock>,
     every: Duration,
-    ears: Option<RecommendedWatcher>,
-    rings: Receiver<Ring>,
-    news: mpsc::Sender<Vec<FileNews>>,
+    watcher: Option<RecommendedWatcher>,
+    wake_ups: Receiver<WakeUp>,
+    news: mpsc::Sender<Vec<JobFileChange>>,
     /// News that did not fit into the queue.
-    untold: Vec<FileNews>,
+    unsent: Vec<JobFileChange>,
 }
 
 /// The next files to scan.
-enum Next {
+enum NextScan {
     All,
-    These(Vec<PathBuf>),
-    Nothing,
+    Paths(Vec<PathBuf>),
+    Stop,
 }
 
-impl Follower {
-    fn follow(mut self) {
-        let mut next = Next::All;
+impl WatchThread {
+    fn run(mut self) {
+        let mut next = NextScan::All;
         let mut looked = Instant::now();
         loop {
             let now = self.clock.now().timestamp();
             let news = match next {
-                Next::All => {
+                NextScan::All => {
                     looked = Instant::now();
-                    self.hear_directories();
-                    self.book.look(now)
+                    self.watch_directories();
+                    self.scanner.scan(now)
                 }
-                Next::These(paths) => self.book.look_at(&paths, now),
-                Next::Nothing => return,
+                NextScan::Paths(paths) => self.scanner.scan_paths(&paths, now),
+                NextScan::Stop => return,
             };
-            self.untold.extend(news);
-            if self.tell().is_err() {
+            self.unsent.extend(news);
+            if self.send_news().is_err() {
                 return;
             }
             next = self.wait(looked);
@@ -125,23 +126,23 @@ impl Follower {
     }
 
     /// Watches the directories again, because the system regards a replaced one as new.
-    fn hear_directories(&mut self) {
-        let Some(ears) = &mut self.ears else { return };
-        for directory in self.book.watched() {
+    fn watch_directories(&mut self) {
+        let Some(ears) = &mut self.watcher else { return };
+        for directory in self.scanner.watched_dirs() {
             // The next scan notices a missing directory.
             let _ = ears.watch(&directory, RecursiveMode::NonRecursive);
         }
     }
 
     /// Sends all news. Fails if the receiver is gone.
-    fn tell(&mut self) -> Result<(), ()> {
-        if self.untold.is_empty() {
+    fn send_news(&mut self) -> Result<(), ()> {
+        if self.unsent.is_empty() {
             return if self.news.is_closed() { Err(()) } else { Ok(()) };
         }
-        match self.news.try_send(std::mem::take(&mut self.untold)) {
+        match self.news.try_send(std::mem::take(&mut self.unsent)) {
             Ok(()) => Ok(()),
             Err(TrySendError::Full(news)) => {
-                self.untold = news;
+                self.unsent = news;
                 Ok(())
             }
             Err(TrySendError::Closed(_)) => Err(()),
@@ -149,45 +150,47 @@ impl Follower {
     }
 
     /// Waits for a change or the next scan.
-    fn wait(&self, looked: Instant) -> Next {
-        match self.rings.recv_timeout(self.patience(looked)) {
-            Ok(ring) => self.and_the_rest(ring),
-            Err(RecvTimeoutError::Timeout) if looked.elapsed() >= self.every => Next::All,
-            Err(RecvTimeoutError::Timeout) => Next::These(Vec::new()),
-            Err(RecvTimeoutError::Disconnected) => Next::Nothing,
+    fn wait(&self, looked: Instant) -> NextScan {
+        match self.wake_ups.recv_timeout(self.timeout(looked)) {
+            Ok(ring) => self.combine_wake_ups(ring),
+            Err(RecvTimeoutError::Timeout) if looked.elapsed() >= self.every => NextScan::All,
+            Err(RecvTimeoutError::Timeout) => NextScan::Paths(Vec::new()),
+            Err(RecvTimeoutError::Disconnected) => NextScan::Stop,
         }
     }
 
     /// Combines `first` with all queued wake-ups.
-    fn and_the_rest(&self, first: Ring) -> Next {
+    fn combine_wake_ups(&self, first: WakeUp) -> NextScan {
         let mut paths = Vec::new();
         let mut all = false;
-        for ring in std::iter::once(first).chain(self.rings.try_iter().take(RINGS)) {
+        for ring in std::iter::once(first).chain(self.wake_ups.try_iter().take(WAKE_UP_QUEUE)) {
             match ring {
-                Ring::Changed(changed) => paths.extend(changed),
-                Ring::Anything => all = true,
-                Ring::Stop => return Next::Nothing,
+                WakeUp::Changed(changed) => paths.extend(changed),
+                WakeUp::Rescan => all = true,
+                WakeUp::Stop => return NextScan::Stop,
             }
         }
-        if all { Next::All } else { Next::These(paths) }
+        if all { NextScan::All } else { NextScan::Paths(paths) }
     }
 
-    fn patience(&self, looked: Instant) -> Duration {
+    fn timeout(&self, looked: Instant) -> Duration {
         let all = self.every.saturating_sub(looked.elapsed());
         let now = self.clock.now().timestamp();
-        let again =
-            self.book.again().map(|then| Duration::try_from(then.duration_since(now)).unwrap_or_default());
-        let untold = (!self.untold.is_empty()).then_some(TELLS_AGAIN);
-        [again, untold].into_iter().flatten().fold(all, Duration::min).max(BLINK)
+        let again = self
+            .scanner
+            .next_scan_at()
+            .map(|then| Duration::try_from(then.duration_since(now)).unwrap_or_default());
+        let untold = (!self.unsent.is_empty()).then_some(RESEND_DELAY);
+        [again, untold].into_iter().flatten().fold(all, Duration::min).max(MIN_WAIT)
     }
 }
 
 /// Watches `directories`. If that fails, only the periodic scan finds changes.
-fn listen(doorbell: SyncSender<Ring>, directories: [PathBuf; 3]) -> Option<RecommendedWatcher> {
+fn start_watcher(wake_up: SyncSender<WakeUp>, directories: [PathBuf; 3]) -> Option<RecommendedWatcher> {
     let heard = move |event: notify::Result<Event>| {
-        if let Some(ring) = ring(event, &directories) {
+        if let Some(ring) = wake_up_for(event, &directories) {
             // Fails only during shutdown.
-            let _ = doorbell.send(ring);
+            let _ = wake_up.send(ring);
         }
     };
     match notify::recommended_watcher(heard) {
@@ -199,16 +202,16 @@ fn listen(doorbell: SyncSender<Ring>, directories: [PathBuf; 3]) -> Option<Recom
     }
 }
 
-fn ring(event: notify::Result<Event>, directories: &[PathBuf]) -> Option<Ring> {
+fn wake_up_for(event: notify::Result<Event>, directories: &[PathBuf]) -> Option<WakeUp> {
     match event {
         // Caused by our own reads.
         Ok(event) if event.kind.is_access() => None,
         Ok(event) if event.need_rescan() || event.paths.iter().any(|path| directories.contains(path)) => {
-            Some(Ring::Anything)
+            Some(WakeUp::Rescan)
         }
         // An acceptance changed, so withheld permissions may be granted now.
-        Ok(event) if event.paths.iter().any(|path| path.starts_with(&directories[2])) => Some(Ring::Anything),
-        Ok(event) => Some(Ring::Changed(event.paths)),
-        Err(_) => Some(Ring::Anything),
+        Ok(event) if event.paths.iter().any(|path| path.starts_with(&directories[2])) => Some(WakeUp::Rescan),
+        Ok(event) => Some(WakeUp::Changed(event.paths)),
+        Err(_) => Some(WakeUp::Rescan),
     }
 }

@@ -14,27 +14,27 @@ use std::sync::Arc;
 use flate2::read::GzDecoder;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use journal::disk::{Disk, RealDisk};
-use journal::moving::{
-    Bounds, History, Inside, LeftOut, Manifest, NotPacked, NotPlaced, Order, Placed, Refused, Secrets, Stage,
-    Why, pack, unpack,
+use journal::archive::{
+    ArchivedFile, ExcludedFile, ExclusionReason, GitHistory, Manifest, PackError, PackRequest, PlaceError,
+    Placement, Secrets, StagingDir, UnpackError, UnpackLimits, pack, unpack,
 };
-use journal::{KnownDevice, Opened, Paths, Place, open};
+use journal::disk::{Disk, RealDisk};
+use journal::{OpenParams, OpenedJournal, PairedDevice, Paths, open};
 use tempfile::TempDir;
-use testkit::disk::{FailingDisk, Fault, Lasting};
+use testkit::disk::{DiskFault, FailingDisk, FaultDuration};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-struct Desk {
+struct TestDirectory {
     dir: TempDir,
 }
 
-impl Desk {
+impl TestDirectory {
     /// A data directory with files of all kinds.
     fn new() -> Self {
         let desk = Self { dir: tempfile::tempdir().unwrap() };
-        let Opened { journal, .. } = open(desk.place()).unwrap();
-        let device = KnownDevice {
+        let OpenedJournal { journal, .. } = open(desk.place()).unwrap();
+        let device = PairedDevice {
             id: "phone".to_owned(),
             label: "phone".to_owned(),
             credential: *b"a credential that nobody may see",
@@ -67,8 +67,8 @@ impl Desk {
         self.dir.path().join("data")
     }
 
-    fn place(&self) -> Place {
-        Place { paths: self.paths(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now: NOW, pid: 1 }
+    fn place(&self) -> OpenParams {
+        OpenParams { paths: self.paths(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now: NOW, pid: 1 }
     }
 
     fn paths(&self) -> Paths {
@@ -82,13 +82,17 @@ impl Desk {
     }
 
     fn pack(&self, secrets: Secrets) -> (Vec<u8>, Manifest) {
-        packed(&self.paths(), &RealDisk, secrets).unwrap()
+        pack_directory(&self.paths(), &RealDisk, secrets).unwrap()
     }
 }
 
-fn packed(paths: &Paths, disk: &dyn Disk, secrets: Secrets) -> Result<(Vec<u8>, Manifest), NotPacked> {
-    let history = History::GoesAlong;
-    let order = Order { paths, disk, secrets, history, now: NOW, program: "a test" };
+fn pack_directory(
+    paths: &Paths,
+    disk: &dyn Disk,
+    secrets: Secrets,
+) -> Result<(Vec<u8>, Manifest), PackError> {
+    let history = GitHistory::Include;
+    let order = PackRequest { paths, disk, secrets, history, now: NOW, program: "a test" };
     let mut out = Vec::new();
     let manifest = pack(&order, &mut out, &mut |_| {})?;
     Ok((out, manifest))
@@ -102,40 +106,40 @@ fn names(archive: &[u8]) -> Vec<String> {
     archive.entries().unwrap().map(name).collect()
 }
 
-fn left_out(manifest: &Manifest) -> Vec<(&str, Why)> {
-    manifest.left_out.iter().map(|LeftOut { path, why }| (path.as_str(), *why)).collect()
+fn excluded(manifest: &Manifest) -> Vec<(&str, ExclusionReason)> {
+    manifest.left_out.iter().map(|ExcludedFile { path, why }| (path.as_str(), *why)).collect()
 }
 
 /// The manifest lists exactly the files in the archive and the excluded ones.
 #[test]
-fn an_archive_holds_what_it_says_and_names_what_it_leaves_out() {
-    let desk = Desk::new();
+fn the_manifest_lists_included_and_excluded_files() {
+    let desk = TestDirectory::new();
     desk.write("state/journal.db.instead-corrupt-20261117T000000000Z", "about to take the place");
     desk.write("state/journal.db.untold-corrupt-20261117T000000000Z", "the journal was damaged");
-    let (archive, manifest) = desk.pack(Secrets::Stay);
+    let (archive, manifest) = desk.pack(Secrets::Exclude);
     let mut listed: Vec<String> =
-        manifest.inside.iter().map(|Inside { path, .. }| format!("data/{path}")).collect();
+        manifest.inside.iter().map(|ArchivedFile { path, .. }| format!("data/{path}")).collect();
     listed.push("manifest.json".to_owned());
     assert_eq!(names(&archive), listed);
     for name in ["data/state/journal.db", "data/routines/mail.md", "data/settings.toml", "data/.git/HEAD"] {
         assert!(listed.contains(&name.to_owned()), "{name}: {listed:?}");
     }
-    let left = left_out(&manifest);
+    let left = excluded(&manifest);
     for expected in [
-        ("1 paired browser", Why::Secret),
-        ("mcp.json", Why::Secret),
-        ("state/anthropic.key", Why::Secret),
-        ("state/token.json", Why::Secret),
-        ("state/backups", Why::Copy),
-        ("state/bot.lock", Why::Running),
-        ("state/config.json.0.tmp", Why::Running),
-        ("state/update.json", Why::Machine),
-        ("state/watched", Why::Running),
-        ("state/journal.db.instead-corrupt-20261117T000000000Z", Why::Running),
-        ("state/journal.db.untold-corrupt-20261117T000000000Z", Why::Machine),
-        (".git/hooks", Why::Machine),
-        (".git/config", Why::Machine),
-        ("linked", Why::Link),
+        ("1 paired browser", ExclusionReason::Secret),
+        ("mcp.json", ExclusionReason::Secret),
+        ("state/anthropic.key", ExclusionReason::Secret),
+        ("state/token.json", ExclusionReason::Secret),
+        ("state/backups", ExclusionReason::Copy),
+        ("state/bot.lock", ExclusionReason::Running),
+        ("state/config.json.0.tmp", ExclusionReason::Running),
+        ("state/update.json", ExclusionReason::Machine),
+        ("state/watched", ExclusionReason::Running),
+        ("state/journal.db.instead-corrupt-20261117T000000000Z", ExclusionReason::Running),
+        ("state/journal.db.untold-corrupt-20261117T000000000Z", ExclusionReason::Machine),
+        (".git/hooks", ExclusionReason::Machine),
+        (".git/config", ExclusionReason::Machine),
+        ("linked", ExclusionReason::Link),
     ] {
         assert!(left.contains(&expected), "{expected:?}: {left:?}");
     }
@@ -156,49 +160,49 @@ fn an_archive_holds_what_it_says_and_names_what_it_leaves_out() {
 
 /// Secrets are included only at the user's request.
 #[test]
-fn secrets_go_along_when_that_is_said() {
-    let desk = Desk::new();
-    let (archive, manifest) = desk.pack(Secrets::GoAlong);
+fn secrets_are_included_on_request() {
+    let desk = TestDirectory::new();
+    let (archive, manifest) = desk.pack(Secrets::Include);
     assert!(names(&archive).contains(&"data/state/anthropic.key".to_owned()));
-    assert!(left_out(&manifest).iter().all(|(_, why)| *why != Why::Secret));
+    assert!(excluded(&manifest).iter().all(|(_, why)| *why != ExclusionReason::Secret));
     let target = tempfile::tempdir().unwrap();
     let stage = target.path().join("stage");
-    take_in(&archive, &stage).unwrap();
+    unpack_into(&archive, &stage).unwrap();
     let log = rusqlite::Connection::open(stage.join("state/journal.db")).unwrap();
     let devices: i64 = log.query_row("SELECT count(*) FROM devices", [], |row| row.get(0)).unwrap();
     assert_eq!(devices, 1);
 }
 
-fn take_in(archive: &[u8], stage: &Path) -> Result<Manifest, Refused> {
-    unpack(archive, (&RealDisk, stage), Bounds::with_room_for(1 << 30), &mut |_| {})
+fn unpack_into(archive: &[u8], stage: &Path) -> Result<Manifest, UnpackError> {
+    unpack(archive, (&RealDisk, stage), UnpackLimits::for_free_space(1 << 30), &mut |_| {})
 }
 
 /// The target of a linked job directory is included, because the assistant reads it; a cycle of
 /// links ends.
 #[test]
-fn what_a_link_leads_to_elsewhere_goes_along() {
-    let desk = Desk::new();
+fn targets_of_links_outside_are_included() {
+    let desk = TestDirectory::new();
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::write(elsewhere.path().join("tea.md"), "tea").unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), elsewhere.path().join("round")).unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), desk.root().join("reminders")).unwrap();
-    let (archive, manifest) = desk.pack(Secrets::Stay);
+    let (archive, manifest) = desk.pack(Secrets::Exclude);
     assert!(names(&archive).contains(&"data/reminders/tea.md".to_owned()));
-    assert!(left_out(&manifest).contains(&("reminders/round", Why::Link)));
+    assert!(excluded(&manifest).contains(&("reminders/round", ExclusionReason::Link)));
 }
 
 /// A program of a skill is still executable after unpacking, and nothing else is.
 #[test]
-fn what_may_be_run_may_still_be_run() {
+fn executable_files_stay_executable() {
     use std::os::unix::fs::PermissionsExt;
-    let desk = Desk::new();
+    let desk = TestDirectory::new();
     desk.write("skills/tidy/run.sh", "#!/bin/sh\n");
     let path = desk.root().join("skills/tidy/run.sh");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let (archive, _) = desk.pack(Secrets::Stay);
+    let (archive, _) = desk.pack(Secrets::Exclude);
     let target = tempfile::tempdir().unwrap();
     let stage = target.path().join("stage");
-    take_in(&archive, &stage).unwrap();
+    unpack_into(&archive, &stage).unwrap();
     let mode = |name: &str| stage.join(name).metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode("skills/tidy/run.sh"), 0o700);
     assert_eq!(mode("skills/tidy/SKILL.md"), 0o600);
@@ -208,16 +212,16 @@ fn what_may_be_run_may_still_be_run() {
 /// A missing directory, a journal of a later version and a damaged one are reported in one sentence
 /// each.
 #[test]
-fn what_cannot_be_packed_is_said() {
-    let desk = Desk::new();
+fn errors_of_an_export_are_reported() {
+    let desk = TestDirectory::new();
     let nowhere = Paths::new(desk.dir.path().join("nowhere"));
-    let told = |paths: &Paths| packed(paths, &RealDisk, Secrets::Stay).unwrap_err();
-    assert!(matches!(told(&nowhere), NotPacked::Nothing(_)));
+    let told = |paths: &Paths| pack_directory(paths, &RealDisk, Secrets::Exclude).unwrap_err();
+    assert!(matches!(told(&nowhere), PackError::NoDataDirectory(_)));
     let connection = rusqlite::Connection::open(desk.paths().database()).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
     drop(connection);
     let newer = told(&desk.paths());
-    assert!(matches!(newer, NotPacked::Newer(_)), "{newer:?}");
+    assert!(matches!(newer, PackError::Newer(_)), "{newer:?}");
     let newer = newer.to_string();
     assert!(
         newer.contains("has format 99") && newer.ends_with("update ollim-bot; nothing was changed."),
@@ -235,10 +239,10 @@ fn what_cannot_be_packed_is_said() {
 /// Each unreadable file is named in the error, which does not claim that the archive could not be
 /// written.
 #[test]
-fn what_cannot_be_read_is_named() {
-    let desk = Desk::new();
+fn unreadable_files_are_named() {
+    let desk = TestDirectory::new();
     desk.write("notes/mine.md", "mine");
-    let named = unread(&desk.paths(), usize::MAX);
+    let named = unreadable_files(&desk.paths(), usize::MAX);
     for name in ["notes", "notes/mine.md", "settings.toml", "state/journal.db", ".git/HEAD", "mcp.json"] {
         assert!(named.contains(name), "{name}: {named:?}");
     }
@@ -247,16 +251,16 @@ fn what_cannot_be_read_is_named() {
     std::fs::File::create(plain.path().join("long")).unwrap().set_len(33 * 1024 * 1024).unwrap();
     std::fs::create_dir(plain.path().join("state")).unwrap();
     std::fs::write(plain.path().join("state/journal.db"), "").unwrap();
-    assert!(unread(&Paths::new(plain.path()), 9).contains("long"));
+    assert!(unreadable_files(&Paths::new(plain.path()), 9).contains("long"));
 }
 
 /// The files that are reported as unreadable when each of the first `most` disk calls fails in
 /// turn.
-fn unread(paths: &Paths, most: usize) -> BTreeSet<String> {
+fn unreadable_files(paths: &Paths, most: usize) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for at in 0..most {
-        let disk = FailingDisk::new(Arc::new(RealDisk), at, Fault::Broken, Lasting::Once);
-        let refused = packed(paths, &disk, Secrets::Stay);
+        let disk = FailingDisk::new(Arc::new(RealDisk), at, DiskFault::Broken, FaultDuration::Once);
+        let refused = pack_directory(paths, &disk, Secrets::Exclude);
         if disk.calls() <= at {
             break;
         }
@@ -272,61 +276,61 @@ fn unread(paths: &Paths, most: usize) -> BTreeSet<String> {
 
 /// An empty directory is filled; a non-empty one is refused, or exchanged and kept next to it.
 #[test]
-fn what_is_there_is_refused_or_kept() {
-    let desk = Desk::new();
-    let (archive, _) = desk.pack(Secrets::Stay);
+fn an_existing_directory_is_refused_or_kept() {
+    let desk = TestDirectory::new();
+    let (archive, _) = desk.pack(Secrets::Exclude);
     let home = tempfile::tempdir().unwrap();
     let paths = Paths::new(home.path().join("deep/er/data"));
-    let put = |replace: bool| -> Result<Placed, NotPlaced> {
-        let stage = Stage::beside(&paths, &RealDisk, replace, 7)?;
-        take_in(&archive, stage.path()).unwrap();
+    let put = |replace: bool| -> Result<Placement, PlaceError> {
+        let stage = StagingDir::prepare(&paths, &RealDisk, replace, 7)?;
+        unpack_into(&archive, stage.path()).unwrap();
         stage.put_in_place(&RealDisk, NOW)
     };
     let placed = put(false).unwrap();
-    assert_eq!((placed.root.as_path(), placed.kept), (paths.root(), None));
+    assert_eq!((placed.root.as_path(), placed.replaced), (paths.root(), None));
     std::fs::write(paths.root().join("mine"), "mine").unwrap();
     let refused = put(false).unwrap_err().to_string();
     assert!(refused.contains("is not empty") && refused.contains("--replace"), "{refused}");
-    let kept = put(true).unwrap().kept.unwrap();
+    let kept = put(true).unwrap().replaced.unwrap();
     assert!(!paths.root().join("mine").exists());
     assert_eq!(std::fs::read_to_string(kept.join("mine")).unwrap(), "mine");
     assert!(kept.to_string_lossy().ends_with("data.before-import-19700101T000000Z"), "{}", kept.display());
 
-    let Opened { journal, .. } = open(Place { paths: paths.clone(), ..desk.place() }).unwrap();
+    let OpenedJournal { journal, .. } = open(OpenParams { paths: paths.clone(), ..desk.place() }).unwrap();
     let refused = put(true).unwrap_err();
-    assert!(matches!(refused, NotPlaced::Running(_)), "{refused}");
+    assert!(matches!(refused, PlaceError::Running(_)), "{refused}");
     drop(journal);
     std::fs::write(home.path().join("file"), "x").unwrap();
-    let file = Stage::beside(&Paths::new(home.path().join("file")), &RealDisk, true, 7);
+    let file = StagingDir::prepare(&Paths::new(home.path().join("file")), &RealDisk, true, 7);
     assert!(file.unwrap_err().to_string().contains("is not a directory"));
 }
 
 /// Whichever disk call fails during the exchange, the old directory is complete afterwards, in
 /// place or next to it, and the cleanup before the next import does not remove it.
 #[test]
-fn what_was_there_is_whole_whatever_the_disk_refuses() {
-    let desk = Desk::new();
-    let (archive, _) = desk.pack(Secrets::Stay);
-    for lasting in [Lasting::Once, Lasting::Forever] {
+fn the_old_directory_survives_any_disk_error() {
+    let desk = TestDirectory::new();
+    let (archive, _) = desk.pack(Secrets::Exclude);
+    for lasting in [FaultDuration::Once, FaultDuration::Forever] {
         for at in 0.. {
             let home = tempfile::tempdir().unwrap();
             let paths = Paths::new(home.path().join("data"));
             std::fs::create_dir(paths.root()).unwrap();
             std::fs::write(paths.root().join("mine"), "mine").unwrap();
-            let stage = Stage::beside(&paths, &RealDisk, true, 7).unwrap();
-            take_in(&archive, stage.path()).unwrap();
+            let stage = StagingDir::prepare(&paths, &RealDisk, true, 7).unwrap();
+            unpack_into(&archive, stage.path()).unwrap();
             let laid = stage.path().to_owned();
-            let disk = FailingDisk::new(Arc::new(RealDisk), at, Fault::Full, lasting);
+            let disk = FailingDisk::new(Arc::new(RealDisk), at, DiskFault::Full, lasting);
             let placed = stage.put_in_place(&disk, NOW);
             let _ = placed.is_err().then(|| std::fs::remove_dir_all(laid));
-            let next = Stage::beside(&paths, &RealDisk, true, 8).unwrap();
+            let next = StagingDir::prepare(&paths, &RealDisk, true, 8).unwrap();
             for leftover in next.leftovers(&RealDisk) {
                 std::fs::remove_dir_all(leftover).unwrap();
             }
             let found = home.path().read_dir().unwrap().map(|it| it.unwrap().path());
             let mine: Vec<PathBuf> = found.filter(|path| path.join("mine").exists()).collect();
             assert_eq!(mine.len(), 1, "{lasting:?} {at}: {placed:?}");
-            if let Ok(Placed { kept, .. }) = &placed {
+            if let Ok(Placement { replaced: kept, .. }) = &placed {
                 assert_eq!(kept.as_ref(), mine.first(), "{lasting:?} {at}: it is where it is said to be");
             }
             if disk.calls() <= at {

@@ -5,36 +5,36 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use journal::disk::{Disk, Listed, RealDisk, Seen, Stamp};
-use journal::moving::Secrets;
+use journal::archive::Secrets;
+use journal::disk::{Disk, FileEntry, FileKind, RealDisk, Stamp};
 
-use super::{Desk, packed, take_in};
+use super::{TestDirectory, pack_directory, unpack_into};
 
 /// The moment at which git repacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
+enum RepackAt {
     /// After the listing, before the first file is read.
-    Read,
+    FirstRead,
     /// After the packs were listed, before the loose objects are.
-    Seen,
+    PacksListed,
 }
 
 /// A disk on which git repacks once.
-struct Repacked {
+struct RepackingDisk {
     root: PathBuf,
-    when: When,
+    when: RepackAt,
     done: AtomicBool,
 }
 
-impl Repacked {
-    fn pack(&self, when: When) {
+impl RepackingDisk {
+    fn repack_once(&self, when: RepackAt) {
         if self.when == when && !self.done.swap(true, Ordering::SeqCst) {
             git(&self.root, &["repack", "-a", "-d", "-q"]);
         }
     }
 }
 
-impl Disk for Repacked {
+impl Disk for RepackingDisk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         RealDisk.read(path)
     }
@@ -43,27 +43,27 @@ impl Disk for Repacked {
         RealDisk.read_part(path, from, most)
     }
 
-    fn real(&self, path: &Path) -> io::Result<PathBuf> {
-        RealDisk.real(path)
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
+        RealDisk.canonicalize(path)
     }
 
-    fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
-        RealDisk.look(path)
+    fn file_kind(&self, path: &Path) -> io::Result<Option<FileKind>> {
+        RealDisk.file_kind(path)
     }
 
     fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
         if path.starts_with(self.root.join(".git/objects")) {
-            self.pack(When::Read);
+            self.repack_once(RepackAt::FirstRead);
         }
         RealDisk.stamp(path)
     }
 
     /// Lists the packs first, which is a possible order.
-    fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
+    fn list(&self, dir: &Path) -> io::Result<Vec<FileEntry>> {
         let mut listed = RealDisk.list(dir)?;
         listed.sort_by(|one, other| other.path.cmp(&one.path));
         if dir.ends_with(".git/objects/pack") {
-            self.pack(When::Seen);
+            self.repack_once(RepackAt::PacksListed);
         }
         Ok(listed)
     }
@@ -84,8 +84,8 @@ impl Disk for Repacked {
         RealDisk.rename(from, to)
     }
 
-    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
-        RealDisk.name(from, to)
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.rename_new(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -110,9 +110,9 @@ fn git(dir: &Path, arguments: &[&str]) -> String {
 
 /// DD-12: whenever git repacks, the archive contains the complete history and no unfinished pack.
 #[test]
-fn a_history_is_whole_though_git_packs_it_meanwhile() {
-    for when in [When::Read, When::Seen] {
-        let desk = Desk::new();
+fn the_git_history_is_complete_despite_a_concurrent_repack() {
+    for when in [RepackAt::FirstRead, RepackAt::PacksListed] {
+        let desk = TestDirectory::new();
         let target = tempfile::tempdir().unwrap();
         for version in ["one", "two", "three"] {
             desk.write("notes/mine.md", version);
@@ -120,11 +120,11 @@ fn a_history_is_whole_though_git_packs_it_meanwhile() {
             git(&desk.root(), &["commit", "-q", "-m", version]);
         }
         desk.write(".git/objects/pack/tmp_pack_FOIsx1", "half");
-        let disk = Repacked { root: desk.root(), when, done: AtomicBool::new(false) };
-        let (archive, manifest) = packed(&desk.paths(), &disk, Secrets::Stay).unwrap();
+        let disk = RepackingDisk { root: desk.root(), when, done: AtomicBool::new(false) };
+        let (archive, manifest) = pack_directory(&desk.paths(), &disk, Secrets::Exclude).unwrap();
         assert!(disk.done.into_inner(), "{when:?}: git has not packed");
         let stage = target.path().join("stage");
-        take_in(&archive, &stage).unwrap();
+        unpack_into(&archive, &stage).unwrap();
         assert_eq!(git(&stage, &["fsck", "--full"]), "", "{when:?}");
         let log = git(&stage, &["log", "--format=%s", "--", "notes/mine.md"]);
         assert_eq!(log, "three\ntwo\none\n", "{when:?}");

@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 
 use domain::effort::Effort;
-use domain::model::{Abilities, USUAL_BUDGET};
+use domain::model::{DEFAULT_BUDGET, ModelAbilities};
 use domain::thinking::Thinking;
 use serde::{Deserialize, Serialize};
 
-use super::wire::{BlockBinding, Display, ThinkingMode};
+use super::protocol::{BlockBinding, Display, ThinkingMode};
 
 /// Beta header that lets the server drop thinking blocks which belong to another conversation.
 pub const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
@@ -20,10 +20,10 @@ pub const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
 pub const PROGRESS_BETA: &str = "thinking-display-updates-2026-08-18";
 
 /// The smallest thinking budget that the vendor accepts.
-const SMALLEST_BUDGET: u32 = 1024;
+const MIN_BUDGET: u32 = 1024;
 
 /// The smallest context window that can hold a conversation.
-const SMALLEST_WINDOW: u64 = 4_000;
+const MIN_WINDOW: u64 = 4_000;
 
 /// The features of one model on one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,31 +105,31 @@ pub struct ReportedThinking {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedTypes {
     #[serde(default)]
-    pub adaptive: Supported,
+    pub adaptive: ReportedSupport,
     #[serde(default)]
-    pub between_tools: Supported,
+    pub between_tools: ReportedSupport,
     #[serde(default)]
-    pub disabled: Supported,
+    pub disabled: ReportedSupport,
     #[serde(default)]
-    pub enabled: Supported,
+    pub enabled: ReportedSupport,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedEffort {
     #[serde(default)]
-    pub low: Supported,
+    pub low: ReportedSupport,
     #[serde(default)]
-    pub medium: Supported,
+    pub medium: ReportedSupport,
     #[serde(default)]
-    pub high: Supported,
+    pub high: ReportedSupport,
     #[serde(default)]
-    pub xhigh: Supported,
+    pub xhigh: ReportedSupport,
     #[serde(default)]
-    pub max: Supported,
+    pub max: ReportedSupport,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Supported {
+pub struct ReportedSupport {
     #[serde(default)]
     pub supported: bool,
 }
@@ -174,23 +174,23 @@ impl Capabilities {
     pub fn built_in(model: &str) -> Option<Self> {
         let newest = Self::newest();
         let shows_progress = Self { progress: true, system_messages: true, ..newest.clone() };
-        let checks_nothing = Self { checks_prefix: false, ..newest.clone() };
-        let takes_notes = Self { system_messages: true, ..checks_nothing.clone() };
-        let small = Self { max_output: 64_000, window: 200_000, ..checks_nothing.clone() };
+        let unchecked = Self { checks_prefix: false, ..newest.clone() };
+        let with_system_messages = Self { system_messages: true, ..unchecked.clone() };
+        let small = Self { max_output: 64_000, window: 200_000, ..unchecked.clone() };
         let table = [
             ("claude-fable-5", Self { checks_prefix: false, ..shows_progress.clone() }),
             ("claude-fable-5-1", shows_progress.clone()),
             ("claude-fable-5-2", shows_progress.clone()),
             ("claude-mythos-5", shows_progress.clone()),
             ("claude-opus-5-5", shows_progress.clone()),
-            ("claude-opus-5", takes_notes.clone()),
-            ("claude-opus-4-8", takes_notes),
-            ("claude-opus-4-7", checks_nothing.clone()),
-            ("claude-opus-4-6", checks_nothing.clone()),
+            ("claude-opus-5", with_system_messages.clone()),
+            ("claude-opus-4-8", with_system_messages),
+            ("claude-opus-4-7", unchecked.clone()),
+            ("claude-opus-4-6", unchecked.clone()),
             ("claude-opus-4-5", small.clone()),
             ("claude-sonnet-5-5", Self { between_tools: true, ..shows_progress }),
-            ("claude-sonnet-5", checks_nothing.clone()),
-            ("claude-sonnet-4-6", checks_nothing),
+            ("claude-sonnet-5", unchecked.clone()),
+            ("claude-sonnet-4-6", unchecked),
             ("claude-sonnet-4-5", small.clone()),
             ("claude-haiku-5-5", Self { system_messages: true, ..newest }),
             ("claude-haiku-4-5", small),
@@ -199,7 +199,7 @@ impl Capabilities {
         let (id, found) = matching.max_by_key(|(id, _)| id.len())?;
         // Thinking and effort come from the domain's table, with which `/thinking` and `/effort`
         // explain a model.
-        let abilities = Abilities::of_family(id);
+        let abilities = ModelAbilities::of_family(id);
         Some(Self {
             adaptive: abilities.adaptive,
             disabled: abilities.can_turn_off,
@@ -210,15 +210,15 @@ impl Capabilities {
     }
 
     /// Returns what the user can choose about the model.
-    pub fn abilities(&self) -> Abilities {
-        Abilities {
-            // Matches the condition for `Disabled` in `thinking`.
+    pub fn abilities(&self) -> ModelAbilities {
+        ModelAbilities {
+            // Matches the condition for `DisabledThinking` in `thinking`.
             can_turn_off: self.disabled && !self.checks_prefix,
             adaptive: self.adaptive,
             budgets: self.budget,
             efforts: self.efforts.clone(),
             // A record with less than our own instructions need is treated as a mistake.
-            window: Some(self.window).filter(|window| (SMALLEST_WINDOW..u64::MAX).contains(window)),
+            context_window: Some(self.window).filter(|window| (MIN_WINDOW..u64::MAX).contains(window)),
         }
     }
 
@@ -234,13 +234,13 @@ impl Capabilities {
         let assumed = if official_host || is_described { Self::newest() } else { Self::oldest() };
         let mut capabilities = Self::built_in(model).unwrap_or(assumed);
         if let Some(info) = info {
-            capabilities.take_reported(info);
+            capabilities.apply_reported(info);
         }
         refused.iter().for_each(|feature| capabilities.remove(*feature));
         capabilities
     }
 
-    fn take_reported(&mut self, info: &ModelInfo) {
+    fn apply_reported(&mut self, info: &ModelInfo) {
         self.max_output = info.max_tokens.unwrap_or(self.max_output);
         self.window = info.max_input_tokens.unwrap_or(self.window);
         let Some(reported) = &info.capabilities else { return };
@@ -292,7 +292,7 @@ impl Capabilities {
         };
         let budget = |tokens: u32| {
             self.budget.then(|| ThinkingMode::Enabled {
-                budget_tokens: tokens.max(SMALLEST_BUDGET),
+                budget_tokens: tokens.max(MIN_BUDGET),
                 block_binding: self.block_binding.then_some(BlockBinding::DROP),
             })
         };
@@ -303,7 +303,7 @@ impl Capabilities {
             // the other modes have a field that lets it drop them instead.
             Thinking::Off if self.disabled && !self.checks_prefix => Some(ThinkingMode::Disabled),
             Thinking::Off => adaptive(),
-            Thinking::Adaptive => adaptive().or_else(|| budget(USUAL_BUDGET)),
+            Thinking::Adaptive => adaptive().or_else(|| budget(DEFAULT_BUDGET)),
             Thinking::Budget(tokens) => budget(tokens.get()).or_else(adaptive),
         }
     }

@@ -6,11 +6,11 @@
 use domain::effort::Effort;
 
 use super::capabilities::{BINDING_BETA, Feature, PROGRESS_BETA};
-use super::wire::ThinkingMode;
+use super::protocol::ThinkingMode;
 
 /// The fields of a refused request that a correction could change.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct SentFields {
     pub thinking: Option<ThinkingMode>,
     pub effort: Option<Effort>,
     pub system_messages: bool,
@@ -21,23 +21,23 @@ pub struct Sent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Correction {
     /// The request uses a feature that this model or host does not have.
-    Without(Feature),
+    OmitFeature(Feature),
     /// The reply may be at most this long.
-    MaxOutput(u32),
+    LimitOutput(u32),
     /// A thinking block in the history belongs to another conversation.
     StripThinking,
 }
 
 /// Returns the correction that a refusal of the request with this `message` asks for.
-pub fn correction(message: &str, sent: Sent) -> Option<Correction> {
+pub fn correction(message: &str, sent: SentFields) -> Option<Correction> {
     let text = message.to_lowercase();
     if is_about_signature(&text) {
         return Some(Correction::StripThinking);
     }
     if let Some(most) = max_output(&text) {
-        return Some(Correction::MaxOutput(most));
+        return Some(Correction::LimitOutput(most));
     }
-    refused_feature(&text, sent).map(Correction::Without)
+    refused_feature(&text, sent).map(Correction::OmitFeature)
 }
 
 fn is_about_signature(text: &str) -> bool {
@@ -53,7 +53,7 @@ fn max_output(text: &str) -> Option<u32> {
     digits.parse().ok().filter(|most| *most > 0)
 }
 
-fn refused_feature(text: &str, sent: Sent) -> Option<Feature> {
+fn refused_feature(text: &str, sent: SentFields) -> Option<Feature> {
     let shows_progress = matches!(sent.thinking, Some(ThinkingMode::Adaptive { display: Some(_), .. }));
     let binds = match sent.thinking {
         Some(ThinkingMode::Adaptive { block_binding, .. } | ThinkingMode::Enabled { block_binding, .. }) => {
@@ -117,7 +117,7 @@ fn refused_type(text: &str, sent: ThinkingMode) -> Option<Feature> {
 
 /// Returns the refused feature: one level if the text names it, as in `output_config.effort 'xhigh'
 /// is not supported`, else the field.
-fn refused_effort(text: &str, sent: Sent) -> Feature {
+fn refused_effort(text: &str, sent: SentFields) -> Feature {
     let level = |effort: Effort| text.contains(&format!("'{effort}'")) && !text.contains("extra inputs");
     match sent.effort.filter(|effort| level(*effort)) {
         Some(Effort::Low) => Feature::LowEffort,
@@ -138,7 +138,7 @@ fn is_about_system_role(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::anthropic::wire::{BlockBinding, Display};
+    use crate::anthropic::protocol::{BlockBinding, Display};
 
     const ADAPTIVE: ThinkingMode =
         ThinkingMode::Adaptive { display: Some(Display::Updates), block_binding: Some(BlockBinding::DROP) };
@@ -147,7 +147,7 @@ mod tests {
         let effort = Some(Effort::Xhigh);
         correction(
             message,
-            Sent { thinking: Some(thinking), effort, system_messages: true, hour_cache: true },
+            SentFields { thinking: Some(thinking), effort, system_messages: true, hour_cache: true },
         )
     }
 
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn refusals_name_the_feature_to_leave_out() {
         let enabled = ThinkingMode::Enabled { budget_tokens: 1024, block_binding: None };
-        let without = |feature| Some(Correction::Without(feature));
+        let without = |feature| Some(Correction::OmitFeature(feature));
         let table = [
             (
                 "To turn thinking off on this model, send \"thinking\": {\"type\": \"between_tools\"} instead of \
@@ -218,7 +218,7 @@ mod tests {
             (
                 "max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens for this model",
                 ADAPTIVE,
-                Some(Correction::MaxOutput(64_000)),
+                Some(Correction::LimitOutput(64_000)),
             ),
             (
                 "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different \

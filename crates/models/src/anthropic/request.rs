@@ -7,27 +7,27 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use domain::context::{self, Context, UNKNOWN_OUTCOME};
-use domain::conversation::{Block, Heard, Opaque, Said, calls};
+use domain::conversation::{Block, EntryContent, Opaque, UserInput, tool_calls};
 use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::tool::{Outcome, ToolResult, ToolSpec};
 use serde_json::value::RawValue;
 
-use crate::beginnings::{Beginnings, Body, Made, before, opening};
+use crate::prefix_cache::{BuiltMessage, PrefixCache, RequestBody, previous_entry, request_prefix};
 
 use super::capabilities::{BINDING_BETA, Capabilities, PROGRESS_BETA};
-use super::wire::{
-    CacheControl, Content, Message, OutputConfig, Request, Role, Source, Tagged, ThinkingMode, Tool,
+use super::protocol::{
+    CacheControl, Content, Message, OutputConfig, Request, Role, Source, ThinkingMode, Tool, TypeTag,
 };
 
 /// The input of a call that came without one.
-const NOTHING: &str = "{}";
+const EMPTY_INPUT: &str = "{}";
 
 /// The schema of a tool that came without one.
-const ANYTHING: &str = r#"{"type":"object"}"#;
+const ANY_OBJECT_SCHEMA: &str = r#"{"type":"object"}"#;
 
 /// Ends a request whose last message would be the model's own.
-const GO_ON: &str = "[Go on.]";
+const CONTINUE_PROMPT: &str = "[Go on.]";
 
 /// The fields of a request that depend on the model and the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +57,10 @@ impl Shape {
     ) -> Self {
         let mut wanted = capabilities.thinking(context.thinking);
         let has_budget = matches!(wanted, Some(ThinkingMode::Enabled { .. }));
-        if has_budget && lacks_thinking_of_tool_loop(&context.said, strip_thinking_before) {
+        if has_budget && lacks_thinking_of_tool_loop(&context.entries, strip_thinking_before) {
             wanted = capabilities.disabled.then_some(ThinkingMode::Disabled);
         }
-        let thinking = wanted.map(|mode| with_room_for_words(mode, max_tokens, capabilities.max_output));
+        let thinking = wanted.map(|mode| limit_thinking_budget(mode, max_tokens, capabilities.max_output));
         let cache = if context.interactive && capabilities.hour_cache {
             CacheControl::ONE_HOUR
         } else {
@@ -90,7 +90,7 @@ impl Shape {
 }
 
 /// Lowers a thinking budget that would use up the model's longest reply, which the server refuses.
-fn with_room_for_words(mode: ThinkingMode, max_tokens: u32, max_output: u32) -> ThinkingMode {
+fn limit_thinking_budget(mode: ThinkingMode, max_tokens: u32, max_output: u32) -> ThinkingMode {
     match mode {
         ThinkingMode::Enabled { budget_tokens, block_binding } => {
             let most = max_output.saturating_sub(max_tokens).max(max_output / 2);
@@ -103,16 +103,20 @@ fn with_room_for_words(mode: ThinkingMode, max_tokens: u32, max_output: u32) -> 
 /// Returns whether the conversation ends in a tool loop that does not begin with signed thinking,
 /// which models with a thinking budget refuse. The thinking is missing if the reply was assembled
 /// from two parts, or if the server refused it.
-fn lacks_thinking_of_tool_loop(said: &[Arc<Said>], strip_thinking_before: usize) -> bool {
-    let is_user = |said: &Arc<Said>| matches!(**said, Said::Human(_) | Said::Summary(_));
+fn lacks_thinking_of_tool_loop(said: &[Arc<EntryContent>], strip_thinking_before: usize) -> bool {
+    let is_user =
+        |said: &Arc<EntryContent>| matches!(**said, EntryContent::User(_) | EntryContent::Summary(_));
     let begin = said.iter().rposition(is_user).map_or(0, |at| at + 1);
     let mut replies = said[begin..].iter().enumerate().filter_map(|(at, said)| match &**said {
-        Said::Assistant(blocks, _) => Some((begin + at, blocks)),
-        Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
+        EntryContent::Assistant(blocks, _) => Some((begin + at, blocks)),
+        EntryContent::User(_)
+        | EntryContent::Tools(_)
+        | EntryContent::Summary(_)
+        | EntryContent::SummaryRecalled(_) => None,
     });
     let Some((at, blocks)) = replies.next() else { return false };
-    let is_open = calls(replies.next_back().map_or(blocks, |(_, last)| last)).next().is_some();
-    let first = blocks.iter().find(|sent| block(sent).is_some());
+    let is_open = tool_calls(replies.next_back().map_or(blocks, |(_, last)| last)).next().is_some();
+    let first = blocks.iter().find(|sent| block_content(sent).is_some());
     is_open && (at < strip_thinking_before || !first.is_some_and(is_thinking))
 }
 
@@ -127,9 +131,14 @@ fn reply_limit(thinking: Option<ThinkingMode>, max_tokens: u32) -> u32 {
 }
 
 /// Returns the request for the reply to `context`. It reuses the bytes of earlier requests.
-pub fn body(model: &str, shape: Shape, context: &Context, beginnings: &Beginnings) -> Result<Body, Failure> {
-    let opening = opening(&request(model, shape, context, Vec::new()))?;
-    beginnings.write(opening, context, |from| messages(shape, context, from))
+pub fn body(
+    model: &str,
+    shape: Shape,
+    context: &Context,
+    prefix_cache: &PrefixCache,
+) -> Result<RequestBody, Failure> {
+    let request_prefix = request_prefix(&request(model, shape, context, Vec::new()))?;
+    prefix_cache.write_request(request_prefix, context, |from| messages(shape, context, from))
 }
 
 /// Returns the request for the reply to `context` with these `messages`.
@@ -152,70 +161,74 @@ pub fn request<'a>(
 }
 
 /// Returns the messages for the entries from the index `from` on, with their cache marks.
-pub fn messages(shape: Shape, context: &Context, from: usize) -> Vec<Made<Message<'_>>> {
-    let open = before(&context.said, from).map(open).unwrap_or_default();
-    let mut letters = Letters { messages: Vec::new(), open, at: from, shape };
-    for said in &context.said[from..] {
-        letters.add(said);
-        let at = letters.at;
+pub fn messages(shape: Shape, context: &Context, from: usize) -> Vec<BuiltMessage<Message<'_>>> {
+    let open_calls = previous_entry(&context.entries, from).map(call_ids).unwrap_or_default();
+    let mut builder = MessageBuilder { messages: Vec::new(), open_calls, at: from, shape };
+    for entry in &context.entries[from..] {
+        builder.add(entry);
+        let at = builder.at;
         for note in context.notes.iter().filter(|note| note.after == at) {
-            letters.settle(&[]);
-            letters.note(&note.text, next_is_reply(&context.said, at));
+            builder.add_results(&[]);
+            builder.add_note(&note.text, next_is_reply(&context.entries, at));
         }
-        letters.at += 1;
+        builder.at += 1;
     }
-    letters.settle(&[]);
-    letters.end_with_user();
-    mark_messages(&mut letters.messages, shape.cache);
-    letters.messages
+    builder.add_results(&[]);
+    builder.end_with_user();
+    mark_messages(&mut builder.messages, shape.cache);
+    builder.messages
 }
 
 /// Returns whether the entry after the index `at` is a reply, or missing. Only then is a system
 /// message allowed between them.
-fn next_is_reply(said: &[Arc<Said>], at: usize) -> bool {
-    let next = said[at + 1..].iter().find(|said| !matches!(***said, Said::Recalled(_)));
-    next.is_none_or(|said| matches!(**said, Said::Assistant(..)))
+fn next_is_reply(said: &[Arc<EntryContent>], at: usize) -> bool {
+    let next = said[at + 1..].iter().find(|said| !matches!(***said, EntryContent::SummaryRecalled(_)));
+    next.is_none_or(|said| matches!(**said, EntryContent::Assistant(..)))
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
-    Tool { name: spec.name, description: &spec.description, input_schema: object_or(spec.schema, ANYTHING) }
+    Tool {
+        name: spec.name,
+        description: &spec.description,
+        input_schema: object_or(spec.schema, ANY_OBJECT_SCHEMA),
+    }
 }
 
 fn system(instructions: &str, cache: CacheControl) -> Vec<Content<'_>> {
-    let mut system: Vec<_> = words(instructions.into()).into_iter().collect();
+    let mut system: Vec<_> = text_content(instructions.into()).into_iter().collect();
     system.iter_mut().for_each(|content| mark(content, cache));
     system
 }
 
 /// Builds the messages from the entries, tracking the calls of the last message that still need
 /// results.
-struct Letters<'a> {
-    messages: Vec<Made<Message<'a>>>,
-    open: Vec<&'a str>,
+struct MessageBuilder<'a> {
+    messages: Vec<BuiltMessage<Message<'a>>>,
+    open_calls: Vec<&'a str>,
     /// The index of the entry that is being added.
     at: usize,
     shape: Shape,
 }
 
-impl<'a> Letters<'a> {
-    fn add(&mut self, said: &'a Said) {
-        match said {
-            Said::Tools(results) => self.settle(results),
-            Said::Human(heard) => {
-                self.settle(&[]);
-                self.say(Role::User, human(heard));
+impl<'a> MessageBuilder<'a> {
+    fn add(&mut self, entry: &'a EntryContent) {
+        match entry {
+            EntryContent::Tools(results) => self.add_results(results),
+            EntryContent::User(input) => {
+                self.add_results(&[]);
+                self.push(Role::User, user_content(input));
             }
-            Said::Summary(text) => {
-                self.settle(&[]);
-                self.say(Role::User, words(context::summary(text).into()));
+            EntryContent::Summary(text) => {
+                self.add_results(&[]);
+                self.push(Role::User, text_content(context::summary(text).into()));
             }
-            Said::Recalled(_) => {}
-            Said::Assistant(blocks, _) => {
-                self.settle(&[]);
+            EntryContent::SummaryRecalled(_) => {}
+            EntryContent::Assistant(blocks, _) => {
+                self.add_results(&[]);
                 let strip = self.at < self.shape.strip_thinking_before;
-                let kept = blocks.iter().filter(|block| !(strip && is_thinking(block)));
-                self.say(Role::Assistant, kept.filter_map(block));
-                self.open = open(said);
+                let sent = blocks.iter().filter(|block| !(strip && is_thinking(block)));
+                self.push(Role::Assistant, sent.filter_map(block_content));
+                self.open_calls = call_ids(entry);
             }
         }
     }
@@ -223,34 +236,35 @@ impl<'a> Letters<'a> {
     /// Adds a result for every open call, in the order of the calls. The vendor accepts neither a
     /// call without a result nor a result without a call, and would refuse the conversation from
     /// then on.
-    fn settle(&mut self, results: &'a [ToolResult]) {
-        let open = std::mem::take(&mut self.open);
-        let settled = open.into_iter().map(|id| match results.iter().find(|result| result.call == id) {
+    fn add_results(&mut self, results: &'a [ToolResult]) {
+        let open = std::mem::take(&mut self.open_calls);
+        let contents = open.into_iter().map(|id| match results.iter().find(|result| result.call == id) {
             Some(result) => tool_result(id, &result.text, &result.outcome),
             None => tool_result(id, UNKNOWN_OUTCOME, &Outcome::Failed),
         });
-        self.say(Role::User, settled);
+        self.push(Role::User, contents);
     }
 
     /// Adds a system note: as a separate message where model and position allow it, else as a text
     /// block of ours in the user message before it.
-    fn note(&mut self, text: &'a str, before_reply: bool) {
-        let is_of_entry = |last: &Made<Message<'_>>| last.message.role == Role::User && last.last == self.at;
+    fn add_note(&mut self, text: &'a str, before_reply: bool) {
+        let is_of_entry =
+            |last: &BuiltMessage<Message<'_>>| last.message.role == Role::User && last.last == self.at;
         let after_user = self.messages.last().is_some_and(is_of_entry);
         let role =
             if self.shape.system_messages && before_reply && after_user { Role::System } else { Role::User };
-        self.say(role, words(text.into()));
+        self.push(role, text_content(text.into()));
     }
 
     /// Appends a user message if the last one is the model's, which the vendor refuses.
     fn end_with_user(&mut self) {
         if self.messages.last().is_some_and(|last| last.message.role == Role::Assistant) {
             self.at = self.at.saturating_sub(1);
-            self.say(Role::User, words(GO_ON.into()));
+            self.push(Role::User, text_content(CONTINUE_PROMPT.into()));
         }
     }
 
-    fn say(&mut self, role: Role, content: impl IntoIterator<Item = Content<'a>>) {
+    fn push(&mut self, role: Role, content: impl IntoIterator<Item = Content<'a>>) {
         let mut content = content.into_iter().peekable();
         if content.peek().is_none() {
             return;
@@ -262,7 +276,7 @@ impl<'a> Letters<'a> {
             }
             Some(_) | None => {
                 let message = Message { role, content: content.collect() };
-                self.messages.push(Made { message, first: self.at, last: self.at });
+                self.messages.push(BuiltMessage { message, first: self.at, last: self.at });
             }
         }
     }
@@ -270,23 +284,26 @@ impl<'a> Letters<'a> {
 
 /// EN-8: the images in their order, then our preface, then the user's text. Preface and text are
 /// two blocks, so that the model can distinguish them.
-fn human(heard: &Heard) -> Vec<Content<'_>> {
-    let images = heard.images.iter().map(|image| Content::Image {
+fn user_content(input: &UserInput) -> Vec<Content<'_>> {
+    let images = input.images.iter().map(|image| Content::Image {
         source: Source { media_type: &image.media_type, data: &image.data },
         cache_control: None,
     });
-    images.chain(words(heard.preface.trim_end().into())).chain(words(heard.text.as_str().into())).collect()
+    images
+        .chain(text_content(input.preface.trim_end().into()))
+        .chain(text_content(input.text.as_str().into()))
+        .collect()
 }
 
-fn block(block: &Block) -> Option<Content<'_>> {
+fn block_content(block: &Block) -> Option<Content<'_>> {
     match block {
         // The vendor refuses a conversation that ends with a text of the model with trailing white
         // space.
-        Block::Text(text) => words(text.trim_end().into()),
+        Block::Text(text) => text_content(text.trim_end().into()),
         Block::Call(call) => Some(Content::ToolUse {
             id: &call.id,
             name: &call.name,
-            input: object_or(&call.input.0, NOTHING),
+            input: object_or(&call.input.0, EMPTY_INPUT),
             cache_control: None,
         }),
         Block::Opaque(opaque) if opaque.origin != Opaque::ANTHROPIC => None,
@@ -297,15 +314,18 @@ fn block(block: &Block) -> Option<Content<'_>> {
 /// Returns whether `block` is signed thinking from the vendor.
 fn is_thinking(block: &Block) -> bool {
     let Block::Opaque(opaque) = block else { return false };
-    let tagged: Option<Tagged<'_>> = serde_json::from_str(&opaque.json.0).ok();
+    let tagged: Option<TypeTag<'_>> = serde_json::from_str(&opaque.json.0).ok();
     tagged.is_some_and(|tagged| matches!(tagged.kind.as_ref(), "thinking" | "redacted_thinking"))
 }
 
 /// Returns the ids of the calls in `entry`, which need results.
-fn open(said: &Said) -> Vec<&str> {
-    match said {
-        Said::Assistant(blocks, _) => calls(blocks).map(|call| call.id.as_str()).collect(),
-        Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => Vec::new(),
+fn call_ids(entry: &EntryContent) -> Vec<&str> {
+    match entry {
+        EntryContent::Assistant(blocks, _) => tool_calls(blocks).map(|call| call.id.as_str()).collect(),
+        EntryContent::User(_)
+        | EntryContent::Tools(_)
+        | EntryContent::Summary(_)
+        | EntryContent::SummaryRecalled(_) => Vec::new(),
     }
 }
 
@@ -318,7 +338,7 @@ fn tool_result<'a>(tool_use_id: &'a str, text: &'a str, outcome: &Outcome) -> Co
 }
 
 /// Returns a text block, or none for blank text, which the vendor refuses.
-fn words(text: Cow<'_, str>) -> Option<Content<'_>> {
+fn text_content(text: Cow<'_, str>) -> Option<Content<'_>> {
     (!text.trim().is_empty()).then_some(Content::Text { text, cache_control: None })
 }
 
@@ -334,7 +354,7 @@ fn object_or<'a>(json: &'a str, otherwise: &'a str) -> &'a RawValue {
 
 /// Marks the newest message and the user message before it, where the previous request ended. The
 /// server then reads the previous request's cache entry, however many blocks were added since.
-fn mark_messages(messages: &mut [Made<Message<'_>>], cache: CacheControl) {
+fn mark_messages(messages: &mut [BuiltMessage<Message<'_>>], cache: CacheControl) {
     let mut markable = messages.iter_mut().rev().filter(|made| made.message.role != Role::System);
     if let Some(last) = markable.next() {
         mark_last(&mut last.message, cache);

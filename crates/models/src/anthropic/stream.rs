@@ -7,44 +7,47 @@
 use std::collections::BTreeMap;
 
 use domain::conversation::{Block, Opaque, Usage};
-use domain::failure::{Declined, Failure};
+use domain::failure::{DeclineReason, Failure};
 use domain::tool::ToolCall;
-use domain::turn::{Reply, Stop};
+use domain::turn::{ModelReply, StopReason};
 use serde_json::value::RawValue;
 
-use super::refusal;
-use super::wire::{
-    BlockDelta, BlockStart, BlockStop, Delta, MessageDelta, MessageStart, Problem, Tagged, TextStart,
-    Thinking, ThinkingStart, Tokens, ToolUseStart,
+use super::protocol::{
+    BlockDelta, BlockStart, BlockStop, Delta, ErrorBody, MessageDelta, MessageStart, TextStart,
+    ThinkingBlock, ThinkingStart, Tokens, ToolUseStart, TypeTag,
 };
-use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, PART_BYTES, distinct, garbled, json_object, read};
+use super::refusal;
+use crate::assembly::{
+    Delivery, MAX_TOKENS, PART_OVERHEAD_BYTES, ReplyAssembler, StreamUpdate, check_unique_call_ids, garbled,
+    json_object, parse_event,
+};
 
 /// The vendor's text in a thinking block for work that `max_tokens` cut off.
 const INTERRUPTED: &str = "This part of the response was interrupted before it finished.";
 
 /// An incomplete reply.
 #[derive(Debug, Default)]
-pub struct Message {
+pub struct MessageAssembler {
     /// True if text in thinking blocks is a progress note for the user.
     shows_progress: bool,
     /// The category of a refusal.
-    declined: Declined,
-    parts: BTreeMap<u64, Part>,
-    words: Words,
-    stop: Option<Stop>,
+    declined: DeclineReason,
+    blocks: BTreeMap<u64, PartialBlock>,
+    last_text: LastText,
+    stop: Option<StopReason>,
     usage: Usage,
     /// The bytes of all blocks.
-    held: usize,
+    byte_count: usize,
 }
 
 #[derive(Debug)]
-struct Part {
-    what: What,
+struct PartialBlock {
+    content: BlockContent,
     ended: bool,
 }
 
 #[derive(Debug)]
-enum What {
+enum BlockContent {
     Text(String),
     Thinking { thinking: String, signature: String },
     Call { id: String, name: String, input: String },
@@ -53,160 +56,174 @@ enum What {
 
 /// The block that was streamed last; text of two blocks is separated by a blank line.
 #[derive(Clone, Copy, Debug, Default)]
-enum Words {
+enum LastText {
     #[default]
     None,
-    Of(u64),
+    Block(u64),
 }
 
-impl Assembly for Message {
-    fn take(&mut self, data: &str) -> Result<News, Failure> {
-        match read::<Tagged<'_>>(data)?.kind.as_ref() {
-            "message_start" => self.count(read::<MessageStart>(data)?.message.usage),
-            "content_block_start" => return self.start(&read(data)?),
-            "content_block_delta" => return self.grow(read(data)?),
-            "content_block_stop" => self.part(read::<BlockStop>(data)?.index)?.ended = true,
-            "message_delta" => self.conclude(read(data)?),
-            "message_stop" => return Ok(News::Ended),
-            "error" => return Err(refusal::from_event(read::<Problem>(data)?.error)),
+impl ReplyAssembler for MessageAssembler {
+    fn add_event(&mut self, data: &str) -> Result<StreamUpdate, Failure> {
+        match parse_event::<TypeTag<'_>>(data)?.kind.as_ref() {
+            "message_start" => self.update_usage(parse_event::<MessageStart>(data)?.message.usage),
+            "content_block_start" => return self.start_block(&parse_event(data)?),
+            "content_block_delta" => return self.apply_delta(parse_event(data)?),
+            "content_block_stop" => self.block_mut(parse_event::<BlockStop>(data)?.index)?.ended = true,
+            "message_delta" => self.apply_message_delta(parse_event(data)?),
+            "message_stop" => return Ok(StreamUpdate::Ended),
+            "error" => return Err(refusal::from_event(parse_event::<ErrorBody>(data)?.error)),
             // Includes `ping`.
-            _ => return Ok(News::KeepAlive),
+            _ => return Ok(StreamUpdate::KeepAlive),
         }
-        Ok(News::Quiet)
+        Ok(StreamUpdate::NoText)
     }
 
     /// Thinking is streamed only if the request asks for it, the input of a call arrives in whole
     /// fields, and the vendor's own tools take time.
     fn is_working(&self) -> bool {
-        let last = self.parts.values().next_back();
-        last.is_some_and(|part| match part.what {
-            What::Thinking { .. } | What::Call { .. } => !part.ended,
+        let last = self.blocks.values().next_back();
+        last.is_some_and(|part| match part.content {
+            BlockContent::Thinking { .. } | BlockContent::Call { .. } => !part.ended,
             // The result of a server tool follows in a separate block.
-            What::Unknown { .. } => true,
-            What::Text(_) => false,
+            BlockContent::Unknown { .. } => true,
+            BlockContent::Text(_) => false,
         })
     }
 
-    fn heard(&self) -> Heard {
-        match self.words {
-            Words::None => Heard::Nothing,
-            Words::Of(_) => Heard::Words,
+    fn delivery(&self) -> Delivery {
+        match self.last_text {
+            LastText::None => Delivery::Nothing,
+            LastText::Block(_) => Delivery::Text,
         }
     }
 
-    fn used(&self) -> Usage {
+    fn usage(&self) -> Usage {
         self.usage
     }
 
-    fn held(&self) -> usize {
-        self.held
+    fn byte_count(&self) -> usize {
+        self.byte_count
     }
 
-    fn finish(self) -> Result<Reply, Failure> {
+    fn finish(self) -> Result<ModelReply, Failure> {
         let stop = self.stop.ok_or_else(|| garbled("the message ended without a reason"))?;
-        if self.parts.values().any(|part| !part.ended) {
+        if self.blocks.values().any(|part| !part.ended) {
             return Err(garbled("the message ended before its parts did"));
         }
         let mut blocks = Vec::new();
-        for part in self.parts.into_values() {
-            match (part.what.block(), stop) {
+        for part in self.blocks.into_values() {
+            match (part.content.into_block(), stop) {
                 (Ok(block), _) => blocks.extend(block),
                 // The length limit truncates the input of a call; that is not a protocol error.
-                (Err(_), Stop::Length) => {}
-                (Err(failure), Stop::Said | Stop::Tools | Stop::Refusal(_)) => return Err(failure),
+                (Err(_), StopReason::Length) => {}
+                (Err(failure), StopReason::Finished | StopReason::Tools | StopReason::Refusal(_)) => {
+                    return Err(failure);
+                }
             }
         }
-        distinct(&blocks)?;
-        Ok(Reply { blocks, stop, usage: self.usage })
+        check_unique_call_ids(&blocks)?;
+        Ok(ModelReply { blocks, stop_reason: stop, usage: self.usage })
     }
 }
 
-impl Message {
+impl MessageAssembler {
     /// Creates an empty reply. `shows_progress` is whether the request asked for progress notes.
     pub fn new(shows_progress: bool) -> Self {
         Self { shows_progress, ..Self::default() }
     }
 
-    fn start(&mut self, event: &BlockStart<'_>) -> Result<News, Failure> {
+    fn start_block(&mut self, event: &BlockStart<'_>) -> Result<StreamUpdate, Failure> {
         let block = event.content_block.get();
-        let (what, words) = match read::<Tagged<'_>>(block)?.kind.as_ref() {
-            "text" => (What::Text(String::new()), read::<TextStart>(block)?.text),
+        let (content, text) = match parse_event::<TypeTag<'_>>(block)?.kind.as_ref() {
+            "text" => (BlockContent::Text(String::new()), parse_event::<TextStart>(block)?.text),
             "thinking" => {
-                let ThinkingStart { thinking, signature } = read(block)?;
-                (What::Thinking { thinking, signature }, String::new())
+                let ThinkingStart { thinking, signature } = parse_event(block)?;
+                (BlockContent::Thinking { thinking, signature }, String::new())
             }
             "tool_use" => {
-                let ToolUseStart { id, name, input } = read(block)?;
-                let input =
-                    input.map(RawValue::get).filter(|input| given(input)).unwrap_or_default().to_owned();
-                (What::Call { id, name, input }, String::new())
+                let ToolUseStart { id, name, input } = parse_event(block)?;
+                let input = input
+                    .map(RawValue::get)
+                    .filter(|input| has_content(input))
+                    .unwrap_or_default()
+                    .to_owned();
+                (BlockContent::Call { id, name, input }, String::new())
             }
-            _ => (What::Unknown { start: block.to_owned(), input: String::new() }, String::new()),
+            _ => (BlockContent::Unknown { start: block.to_owned(), input: String::new() }, String::new()),
         };
-        self.held += PART_BYTES + block.len();
-        let starts_note = self.shows_progress && matches!(what, What::Thinking { .. });
-        if self.parts.insert(event.index, Part { what, ended: false }).is_some() {
+        self.byte_count += PART_OVERHEAD_BYTES + block.len();
+        let starts_note = self.shows_progress && matches!(content, BlockContent::Thinking { .. });
+        if self.blocks.insert(event.index, PartialBlock { content, ended: false }).is_some() {
             return Err(garbled("two parts have one number"));
         }
         if starts_note {
-            return Ok(News::Progress(String::new()));
+            return Ok(StreamUpdate::Progress(String::new()));
         }
-        self.grow(BlockDelta { index: event.index, delta: Delta::Text { text: words } })
+        self.apply_delta(BlockDelta { index: event.index, delta: Delta::Text { text: text } })
     }
 
-    fn grow(&mut self, BlockDelta { index, delta }: BlockDelta) -> Result<News, Failure> {
+    fn apply_delta(&mut self, BlockDelta { index, delta }: BlockDelta) -> Result<StreamUpdate, Failure> {
         let shows_progress = self.shows_progress;
-        self.held += delta.len();
-        let part = self.part(index)?;
+        self.byte_count += delta.len();
+        let part = self.block_mut(index)?;
         if part.ended {
             return Err(garbled("a part went on after its end"));
         }
-        match (&mut part.what, delta) {
-            (What::Text(text), Delta::Text { text: more }) => {
+        match (&mut part.content, delta) {
+            (BlockContent::Text(text), Delta::Text { text: more }) => {
                 text.push_str(&more);
-                return Ok(self.hear(index, more));
+                return Ok(self.stream_text(index, more));
             }
-            (What::Thinking { thinking, .. }, Delta::Thinking { thinking: more }) => {
+            (BlockContent::Thinking { thinking, .. }, Delta::Thinking { thinking: more }) => {
                 // The vendor's text may arrive in several deltas.
                 let held_back = INTERRUPTED.starts_with(thinking.as_str());
                 thinking.push_str(&more);
                 let is_mark = INTERRUPTED.starts_with(thinking.as_str());
                 if shows_progress && !more.is_empty() && !is_mark {
-                    return Ok(News::Progress(if held_back { thinking.clone() } else { more }));
+                    return Ok(StreamUpdate::Progress(if held_back { thinking.clone() } else { more }));
                 }
             }
-            (What::Thinking { signature, .. }, Delta::Signature { signature: more }) => {
+            (BlockContent::Thinking { signature, .. }, Delta::Signature { signature: more }) => {
                 signature.push_str(&more);
             }
-            (What::Call { input, .. } | What::Unknown { input, .. }, Delta::InputJson { partial_json }) => {
+            (
+                BlockContent::Call { input, .. } | BlockContent::Unknown { input, .. },
+                Delta::InputJson { partial_json },
+            ) => {
                 input.push_str(&partial_json);
             }
-            (What::Text(_) | What::Thinking { .. } | What::Call { .. } | What::Unknown { .. }, _) => {}
+            (
+                BlockContent::Text(_)
+                | BlockContent::Thinking { .. }
+                | BlockContent::Call { .. }
+                | BlockContent::Unknown { .. },
+                _,
+            ) => {}
         }
-        Ok(News::Quiet)
+        Ok(StreamUpdate::NoText)
     }
 
-    fn hear(&mut self, index: u64, more: String) -> News {
+    fn stream_text(&mut self, index: u64, more: String) -> StreamUpdate {
         if more.is_empty() {
-            return News::Quiet;
+            return StreamUpdate::NoText;
         }
-        match std::mem::replace(&mut self.words, Words::Of(index)) {
-            Words::Of(before) if before != index => News::Words(format!("\n\n{more}")),
-            Words::Of(_) | Words::None => News::Words(more),
+        match std::mem::replace(&mut self.last_text, LastText::Block(index)) {
+            LastText::Block(before) if before != index => StreamUpdate::Text(format!("\n\n{more}")),
+            LastText::Block(_) | LastText::None => StreamUpdate::Text(more),
         }
     }
 
-    fn conclude(&mut self, event: MessageDelta) {
-        self.count(event.usage);
+    fn apply_message_delta(&mut self, event: MessageDelta) {
+        self.update_usage(event.usage);
         if let Some(category) = event.delta.stop_details.and_then(|details| details.category) {
-            self.declined = declined(&category);
+            self.declined = decline_category(&category);
         }
         if let Some(reason) = event.delta.stop_reason {
-            self.stop = Some(stop(&reason, self.declined));
+            self.stop = Some(parse_stop_reason(&reason, self.declined));
         }
     }
 
-    fn count(&mut self, tokens: Option<Tokens>) {
+    fn update_usage(&mut self, tokens: Option<Tokens>) {
         let tokens = tokens.unwrap_or_default();
         let counts = [
             (&mut self.usage.input, tokens.input_tokens),
@@ -218,23 +235,23 @@ impl Message {
             ),
             (&mut self.usage.output, tokens.output_tokens),
         ];
-        for (count, said) in counts {
-            *count = said.unwrap_or(*count).min(MOST_TOKENS);
+        for (count, reported) in counts {
+            *count = reported.unwrap_or(*count).min(MAX_TOKENS);
         }
     }
 
-    fn part(&mut self, index: u64) -> Result<&mut Part, Failure> {
-        self.parts.get_mut(&index).ok_or_else(|| garbled("a part goes on that never began"))
+    fn block_mut(&mut self, index: u64) -> Result<&mut PartialBlock, Failure> {
+        self.blocks.get_mut(&index).ok_or_else(|| garbled("a part goes on that never began"))
     }
 }
 
-impl What {
-    fn block(self) -> Result<Option<Block>, Failure> {
+impl BlockContent {
+    fn into_block(self) -> Result<Option<Block>, Failure> {
         let block = match self {
             Self::Text(text) if text.is_empty() => return Ok(None),
             Self::Text(text) => Block::Text(text),
             Self::Thinking { thinking, signature } => {
-                let whole = Thinking { thinking: &thinking, signature: &signature };
+                let whole = ThinkingBlock { thinking: &thinking, signature: &signature };
                 Block::Opaque(Opaque::anthropic(
                     serde_json::to_string(&whole).map_err(|error| garbled(&error.to_string()))?,
                 ))
@@ -249,33 +266,33 @@ impl What {
 
 /// Returns whether the input at the start of a block has content. A call with an empty input
 /// receives it later in deltas.
-fn given(input: &str) -> bool {
+fn has_content(input: &str) -> bool {
     input.bytes().any(|byte| !b"{} \t\r\n".contains(&byte))
 }
 
 fn with_input(start: &str, input: String) -> Result<String, Failure> {
-    let mut block: BTreeMap<&str, Box<RawValue>> = read(start)?;
+    let mut block: BTreeMap<&str, Box<RawValue>> = parse_event(start)?;
     block.insert("input", RawValue::from_string(input).map_err(|_| garbled("a part is no JSON"))?);
     serde_json::to_string(&block).map_err(|error| garbled(&error.to_string()))
 }
 
-fn declined(category: &str) -> Declined {
+fn decline_category(category: &str) -> DeclineReason {
     match category {
-        "cyber" => Declined::Cyber,
-        "bio" => Declined::Biology,
-        "frontier_llm" => Declined::AiDevelopment,
-        "reasoning_extraction" => Declined::ReasoningExtraction,
-        "general_harms" => Declined::GeneralHarms,
-        _ => Declined::Unstated,
+        "cyber" => DeclineReason::Cyber,
+        "bio" => DeclineReason::Biology,
+        "frontier_llm" => DeclineReason::AiDevelopment,
+        "reasoning_extraction" => DeclineReason::ReasoningExtraction,
+        "general_harms" => DeclineReason::GeneralHarms,
+        _ => DeclineReason::Unstated,
     }
 }
 
-fn stop(reason: &str, declined: Declined) -> Stop {
+fn parse_stop_reason(reason: &str, declined: DeclineReason) -> StopReason {
     match reason {
-        "tool_use" => Stop::Tools,
-        "max_tokens" | "model_context_window_exceeded" => Stop::Length,
-        "refusal" => Stop::Refusal(declined),
-        _ => Stop::Said,
+        "tool_use" => StopReason::Tools,
+        "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+        "refusal" => StopReason::Refusal(declined),
+        _ => StopReason::Finished,
     }
 }
 
@@ -290,15 +307,15 @@ mod tests {
 
     /// Compares the result of a stream, given as one `kind index fields` line per event.
     fn check(lines: &[&str], expected: Expect) {
-        let told = match told(lines) {
-            Ok(reply) => format!("{:?} {:?}", reply.stop, reply.blocks),
+        let actual = match assemble(lines) {
+            Ok(reply) => format!("{:?} {:?}", reply.stop_reason, reply.blocks),
             Err(failure) => format!("{failure:?}"),
         };
-        expected.assert_eq(&told);
+        expected.assert_eq(&actual);
     }
 
-    fn told(lines: &[&str]) -> Result<Reply, Failure> {
-        let mut assembly = Message::default();
+    fn assemble(lines: &[&str]) -> Result<ModelReply, Failure> {
+        let mut assembly = MessageAssembler::default();
         for line in lines {
             let mut parts = line.splitn(3, ' ');
             let kind = parts.next().unwrap();
@@ -308,13 +325,13 @@ mod tests {
             if let Ok(index) = index.parse::<u64>() {
                 event["index"] = index.into();
             }
-            assembly.take(&event.to_string())?;
+            assembly.add_event(&event.to_string())?;
         }
         assembly.finish()
     }
 
     #[test]
-    fn a_stream_in_a_new_dialect_is_still_understood() {
+    fn unknown_events_and_blocks_are_tolerated() {
         check(
             &[
                 "message_start - {\"message\":{}}",
@@ -339,7 +356,7 @@ mod tests {
 
     /// ST-2, ST-4: a block starts once, ends once, and receives nothing after its end.
     #[test]
-    fn a_stream_that_contradicts_itself_is_not_believed() {
+    fn contradictory_stream_is_rejected() {
         let stop = "content_block_stop 0";
         let call = |index| {
             format!(
@@ -369,16 +386,16 @@ mod tests {
     }
 
     #[test]
-    fn cache_writes_of_one_hour_are_counted_apart() {
+    fn cache_writes_of_one_hour_are_counted_separately() {
         let start = r#"message_start - {"message":{"usage":{"cache_creation_input_tokens":300,
             "cache_creation":{"ephemeral_5m_input_tokens":100,"ephemeral_1h_input_tokens":200}}}}"#;
-        let usage = told(&[start, STOP]).unwrap().usage;
+        let usage = assemble(&[start, STOP]).unwrap().usage;
         assert_eq!((usage.cache_write, usage.cache_write_1h), (300, 200));
     }
 
     #[test]
-    fn a_count_that_cannot_be_is_not_believed() {
+    fn impossible_token_count_is_clamped() {
         let many = r#"message_start - {"message":{"usage":{"input_tokens":18446744073709551615}}}"#;
-        assert_eq!(told(&[many, STOP]).unwrap().usage.input, MOST_TOKENS);
+        assert_eq!(assemble(&[many, STOP]).unwrap().usage.input, MAX_TOKENS);
     }
 }

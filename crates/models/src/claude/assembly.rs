@@ -3,68 +3,70 @@
 use std::collections::BTreeSet;
 
 use domain::conversation::{Block, Usage};
-use domain::failure::Declined;
+use domain::failure::DeclineReason;
 use domain::tool::ToolCall;
-use domain::turn::{Reply, Stop};
+use domain::turn::{ModelReply, StopReason};
 
-use super::tools::PREFIX;
-use super::wire::{Content, Delta, Event, Message};
+use super::protocol::{Content, Delta, Message, StreamEvent};
+use super::tool_server::TOOL_PREFIX;
 
 /// The model name of messages that the program generated itself, for example about a failure.
 const SYNTHETIC: &str = "<synthetic>";
 
 /// An incomplete reply.
 #[derive(Debug, Default)]
-pub struct Assembly {
+pub struct TurnAssembler {
     blocks: Vec<Block>,
     usage: Usage,
     model: String,
     /// The ids of the calls of our tools, in the order in which the model wrote them.
-    wanted: Vec<String>,
+    call_ids: Vec<String>,
     streaming: bool,
-    heard: Heard,
+    text_state: TextState,
 }
 
 /// The state of the streamed text.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Heard {
+enum TextState {
     #[default]
     Nothing,
     /// A block is being streamed.
-    Words,
+    BlockOpen,
     /// A block has ended.
-    Pause,
+    BlockEnded,
 }
 
-impl Assembly {
+impl TurnAssembler {
     /// Adds a stream event. Returns the text to stream, if there is any.
-    pub fn told(&mut self, event: Event) -> Option<String> {
+    pub fn add_event(&mut self, event: StreamEvent) -> Option<String> {
         match event {
-            Event::MessageStart { message } => {
+            StreamEvent::MessageStart { message } => {
                 self.streaming = true;
-                self.usage += message.usage.read();
+                self.usage += message.usage.input_usage();
                 self.model = message.model;
                 None
             }
-            Event::ContentBlockStart => {
-                self.pause();
+            StreamEvent::ContentBlockStart => {
+                self.end_block();
                 None
             }
-            Event::ContentBlockDelta { delta: Delta::TextDelta { text } } => Some(self.words(text)),
-            Event::MessageDelta { usage } => {
+            StreamEvent::ContentBlockDelta { delta: Delta::TextDelta { text } } => {
+                Some(self.append_text(text))
+            }
+            StreamEvent::MessageDelta { usage } => {
                 self.usage.output += usage.output_tokens;
                 None
             }
-            Event::MessageStop => {
+            StreamEvent::MessageStop => {
                 self.streaming = false;
                 None
             }
-            Event::ContentBlockDelta { delta: Delta::Other } | Event::Other => None,
+            StreamEvent::ContentBlockDelta { delta: Delta::Other } | StreamEvent::Other => None,
         }
     }
 
     /// Adds a finished block. Returns its text if it was not streamed before.
-    pub fn spoke(&mut self, message: Message) -> Option<String> {
+    pub fn add_message(&mut self, message: Message) -> Option<String> {
         if message.model == SYNTHETIC {
             return None;
         }
@@ -74,12 +76,12 @@ impl Assembly {
                 Content::Text { text } if text.trim().is_empty() => {}
                 Content::Text { text } => {
                     if !self.streaming {
-                        self.pause();
-                        words = Some(self.words(text.clone()));
+                        self.end_block();
+                        words = Some(self.append_text(text.clone()));
                     }
                     self.blocks.push(Block::Text(text));
                 }
-                Content::ToolUse { id, name } if name.starts_with(PREFIX) => self.wanted.push(id),
+                Content::ToolUse { id, name } if name.starts_with(TOOL_PREFIX) => self.call_ids.push(id),
                 Content::ToolUse { .. } | Content::Other => {}
             }
         }
@@ -92,9 +94,9 @@ impl Assembly {
     }
 
     /// Returns whether all calls that the model wrote are among `calls`.
-    pub fn has_all(&self, calls: &[&str]) -> bool {
+    pub fn contains_all_calls(&self, calls: &[&str]) -> bool {
         let calls: BTreeSet<&str> = calls.iter().copied().collect();
-        self.wanted.iter().all(|id| calls.contains(id.as_str()))
+        self.call_ids.iter().all(|id| calls.contains(id.as_str()))
     }
 
     /// Returns the usage so far.
@@ -108,58 +110,62 @@ impl Assembly {
     }
 
     /// Returns whether any text was streamed.
-    pub fn was_heard(&self) -> bool {
-        self.heard != Heard::Nothing
+    pub fn has_streamed(&self) -> bool {
+        self.text_state != TextState::Nothing
     }
 
     /// Returns whether there is neither text nor a call.
-    pub fn is_silent(&self) -> bool {
-        self.blocks.is_empty() && self.wanted.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && self.call_ids.is_empty()
     }
 
     /// ST-7: uses `result` as the text if there is no other output, so that the text never appears
     /// twice.
-    pub fn fall_back_on(&mut self, result: &str) -> Option<String> {
-        if !self.is_silent() || self.was_heard() || result.trim().is_empty() {
+    pub fn use_result_text(&mut self, result: &str) -> Option<String> {
+        if !self.is_empty() || self.has_streamed() || result.trim().is_empty() {
             return None;
         }
         self.blocks.push(Block::Text(result.to_owned()));
-        Some(self.words(result.to_owned()))
+        Some(self.append_text(result.to_owned()))
     }
 
     /// Returns the reply that ends with `calls`, in the order in which the model wrote them.
-    pub fn calling(&mut self, mut calls: Vec<ToolCall>) -> Reply {
-        let place = |call: &ToolCall| self.wanted.iter().position(|id| *id == call.id);
+    pub fn finish_with_calls(&mut self, mut calls: Vec<ToolCall>) -> ModelReply {
+        let place = |call: &ToolCall| self.call_ids.iter().position(|id| *id == call.id);
         calls.sort_by_key(|call| place(call).unwrap_or(usize::MAX));
-        self.wanted.retain(|id| calls.iter().all(|call| call.id != *id));
+        self.call_ids.retain(|id| calls.iter().all(|call| call.id != *id));
         self.blocks.extend(calls.into_iter().map(Block::Call));
-        self.take(Stop::Tools)
+        self.take(StopReason::Tools)
     }
 
     /// Returns the reply that ends the turn.
-    pub fn finish(&mut self, stop_reason: Option<&str>) -> Reply {
+    pub fn finish(&mut self, stop_reason: Option<&str>) -> ModelReply {
         let stop = match stop_reason {
-            Some("max_tokens" | "model_context_window_exceeded") => Stop::Length,
-            Some("refusal") => Stop::Refusal(Declined::Unstated),
-            Some(_) | None => Stop::Said,
+            Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
+            Some("refusal") => StopReason::Refusal(DeclineReason::Unstated),
+            Some(_) | None => StopReason::Finished,
         };
         self.take(stop)
     }
 
-    fn take(&mut self, stop: Stop) -> Reply {
-        Reply { blocks: std::mem::take(&mut self.blocks), stop, usage: std::mem::take(&mut self.usage) }
-    }
-
-    fn pause(&mut self) {
-        if self.heard == Heard::Words {
-            self.heard = Heard::Pause;
+    fn take(&mut self, stop: StopReason) -> ModelReply {
+        ModelReply {
+            blocks: std::mem::take(&mut self.blocks),
+            stop_reason: stop,
+            usage: std::mem::take(&mut self.usage),
         }
     }
 
-    fn words(&mut self, text: String) -> String {
-        match std::mem::replace(&mut self.heard, Heard::Words) {
-            Heard::Pause => format!("\n\n{text}"),
-            Heard::Nothing | Heard::Words => text,
+    fn end_block(&mut self) {
+        if self.text_state == TextState::BlockOpen {
+            self.text_state = TextState::BlockEnded;
+        }
+    }
+
+    fn append_text(&mut self, text: String) -> String {
+        match std::mem::replace(&mut self.text_state, TextState::BlockOpen) {
+            TextState::BlockEnded => format!("\n\n{text}"),
+            TextState::Nothing | TextState::BlockOpen => text,
         }
     }
 }

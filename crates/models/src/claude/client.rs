@@ -3,10 +3,10 @@
 //! One `select!` waits for all events, so the program is served while it replies, while it waits
 //! for our tools, and while it is idle. A closed update channel interrupts the turn.
 
-mod ask;
+mod commands;
 mod frames;
-mod orders;
 mod questions;
+mod turn_request;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,378 +22,392 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
-pub use ask::{Ask, Compaction, News, Order, Outcome, Wanted};
+pub use turn_request::{ClientCommand, CompactionStats, TurnGoal, TurnOutput, TurnRequest, TurnUpdate};
 
-use super::assembly::Assembly;
-use super::company::{Company, Notice, Place};
-use super::control::{Answered, Control};
-use super::past;
-use super::plan::{self, Plan, Start};
+use super::assembly::TurnAssembler;
+use super::callbacks::{Callbacks, Notice, SessionPosition};
+use super::control::{ControlChannel, ControlResponse};
+use super::history;
 use super::process::Process;
+use super::protocol::Frame;
 use super::refusal;
-use super::settings::{Choices, Settings};
-use super::tools::Tools;
-use super::wire::Frame;
+use super::settings::{RuntimeSettings, Settings};
+use super::start_plan::{self, SessionStart, StartPlan};
+use super::tool_server::ToolServer;
 
 /// The most time that an interrupted turn may take to end.
-const DRAIN_TIME: Duration = Duration::from_secs(10);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time to wait for calls of a message that arrive after the others.
-const CALL_TIME: Duration = Duration::from_millis(200);
+const CALL_GRACE_PERIOD: Duration = Duration::from_millis(200);
 
 /// The most time that a program waits for our tools: longer than a turn waits for an approval.
-const TOOLS_TIME: Duration = Duration::from_secs(30 * 60);
+const TOOLS_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// The state that all clients share.
-pub struct Shared {
+pub struct SharedState {
     pub settings: Settings,
-    pub choices: Mutex<Choices>,
-    pub company: Company,
+    pub runtime: Mutex<RuntimeSettings>,
+    pub callbacks: Callbacks,
 }
 
-impl Shared {
+impl SharedState {
     /// Returns the settings for `context`, which may name its own model.
-    fn choices_for(&self, context: &Context) -> Choices {
-        let mut choices = self.choices.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    fn runtime_settings_for(&self, context: &Context) -> RuntimeSettings {
+        let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(model) = &context.model {
-            choices.model = Some(model.clone());
+            runtime.model = Some(model.clone());
         }
-        choices
+        runtime
     }
 
     /// Returns the best start for `request`.
-    fn plan(&self, ask: &Ask) -> Plan {
-        Plan::new(&ask.context, &ask.past, &self.company.sessions.all())
+    fn plan_start(&self, request: &TurnRequest) -> StartPlan {
+        StartPlan::new(&request.context, &request.history, &self.callbacks.sessions.all())
     }
 }
 
 /// A running program and the requests for it.
 struct Client {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     branch: Branch,
-    orders: mpsc::Receiver<Order>,
+    commands: mpsc::Receiver<ClientCommand>,
     program: Program,
     phase: Phase,
     /// A request that waits until the program is ready for it.
-    waiting: Option<Box<Ask>>,
+    pending: Option<Box<TurnRequest>>,
     questions: FuturesUnordered<BoxFuture<'static, (String, Value)>>,
     /// The time of the last event.
-    since: Instant,
+    last_event: Instant,
     /// The number of consecutive failed starts.
     unready: usize,
 }
 
 /// A started program, and the settings that it was started with.
 struct Program {
-    control: Control,
-    tools: Tools,
+    control: ControlChannel,
+    tool_server: ToolServer,
     session: String,
     /// Hash of the instructions that its session began with, if known.
-    began_with: Option<String>,
+    instructions_hash: Option<String>,
     /// The model in use, or none for the program's default.
     model: Option<String>,
     /// The effort, which cannot be changed while the program runs.
     effort: Effort,
-    told: (Arc<str>, Arc<[domain::tool::ToolSpec]>),
+    started_with: (Arc<str>, Arc<[domain::tool::ToolSpec]>),
 }
 
 enum Phase {
     /// Not ready yet: it starts, or it changes its model.
-    Starting(oneshot::Receiver<Answered>, Plan),
+    Starting(oneshot::Receiver<ControlResponse>, StartPlan),
     Idle,
-    Speaking(Box<Speech>),
+    Replying(Box<ActiveTurn>),
     /// Waits for our tools, and knows this many entries.
-    Calling(usize),
+    WaitingForTools(usize),
     /// The interrupted turn; it is ending, and its entries count as known afterwards.
-    Draining(Option<Box<Speech>>),
+    Draining(Option<Box<ActiveTurn>>),
 }
 
-struct Speech {
-    ask: Ask,
+struct ActiveTurn {
+    request: TurnRequest,
     message: Option<Value>,
     /// The number of entries that the program knows after this turn.
-    heard: usize,
-    assembly: Assembly,
-    compaction: Compaction,
-    progress: Progress,
+    known_entries: usize,
+    assembler: TurnAssembler,
+    compaction: CompactionStats,
+    progress: TurnProgress,
     /// The time taken so far, without the time spent waiting for permissions.
-    took: Duration,
+    elapsed: Duration,
 }
 
 /// The progress of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum TurnProgress {
     /// The program has not reacted yet.
     Sent,
-    Heard,
+    Acknowledged,
     /// The message was sent again, because the program compacted its session and did not answer.
-    AskedAgain,
+    Resent,
 }
 
-enum Happening {
-    Left,
-    Ordered(Order),
-    Abandoned,
-    Told(Frame),
-    Gone,
-    Decided(String, Value),
-    Late,
+enum ClientEvent {
+    RequesterLeft,
+    Command(ClientCommand),
+    CommandsClosed,
+    Frame(Frame),
+    ProgramEnded,
+    QuestionAnswered(String, Value),
+    TimedOut,
 }
 
-enum Next {
-    Go,
-    Over,
+enum Flow {
+    Continue,
+    End,
 }
 
 /// Runs until the client is no longer needed, or until the program has ended.
-pub async fn live(shared: Arc<Shared>, branch: Branch, mut orders: mpsc::Receiver<Order>) {
-    let ask = loop {
-        match orders.recv().await {
-            Some(Order::Ask(ask)) => break ask,
+pub async fn run_client(
+    shared: Arc<SharedState>,
+    branch: Branch,
+    mut commands: mpsc::Receiver<ClientCommand>,
+) {
+    let request = loop {
+        match commands.recv().await {
+            Some(ClientCommand::RunTurn(request)) => break request,
             // A client that starts later reads the new setting from the shared state.
-            Some(Order::Change(_, answer)) => _ = answer.send(Ok(Value::Null)),
+            Some(ClientCommand::Control(_, answer)) => _ = answer.send(Ok(Value::Null)),
             None => return,
         }
     };
-    let plan = shared.plan(&ask);
-    let (program, phase) = match start(&shared, &branch, plan, &ask.context).await {
+    let plan = shared.plan_start(&request);
+    let (program, phase) = match start_program(&shared, &branch, plan, &request.context).await {
         Ok(started) => started,
-        Err(failure) => return ask.fail(failure).await,
+        Err(failure) => return request.fail(failure).await,
     };
     let questions = FuturesUnordered::new();
-    let since = Instant::now();
-    let waiting = Some(ask);
-    let mut client = Client { shared, branch, orders, program, phase, waiting, questions, since, unready: 0 };
-    while let Next::Go = client.step().await {}
-    client.orders.close();
-    let end = client.shared.settings.patience.end;
-    client.program.control.end(end).await;
+    let last_event = Instant::now();
+    let pending = Some(request);
+    let mut client =
+        Client { shared, branch, commands, program, phase, pending, questions, last_event, unready: 0 };
+    while let Flow::Continue = client.step().await {}
+    client.commands.close();
+    let end = client.shared.settings.timeouts.end;
+    client.program.control.stop(end).await;
 }
 
-async fn start(
-    shared: &Shared,
+async fn start_program(
+    shared: &SharedState,
     branch: &Branch,
-    plan: Plan,
+    plan: StartPlan,
     context: &Context,
 ) -> Result<(Program, Phase), Failure> {
-    let choices = shared.choices_for(context);
+    let runtime = shared.runtime_settings_for(context);
     let settings = &shared.settings;
-    let now = past::instructions_print(&context.instructions);
-    let began_with = match plan.start.session() {
-        None => Some(now.clone()),
+    let current_hash = history::instructions_hash(&context.instructions);
+    let instructions_hash = match plan.start.session() {
+        None => Some(current_hash.clone()),
         Some(session) => {
-            let places = shared.company.sessions.all();
+            let places = shared.callbacks.sessions.all();
             let place = places.into_iter().find(|(_, place)| place.session == *session);
-            place.and_then(|(_, place)| place.instructions)
+            place.and_then(|(_, place)| place.instructions_hash)
         }
     };
-    let snapshot = began_with.as_ref() == Some(&now);
-    let command = settings.command(&choices, &plan.start, context, snapshot);
+    let snapshot = instructions_hash.as_ref() == Some(&current_hash);
+    let command = settings.command(&runtime, &plan.start, context, snapshot);
     let name = settings.program.display().to_string();
-    let process = Process::spawn(command).map_err(|error| refusal::unstarted(&name, &error))?;
-    let mut control = Control::new(process);
+    let process = Process::spawn(command).map_err(|error| refusal::start_failure(&name, &error))?;
+    let mut control = ControlChannel::new(process);
     if let Some(id) = control.id() {
-        shared.company.notices.notice(branch, Notice::Started(id));
+        shared.callbacks.notices.notice(branch, Notice::Started(id));
     }
     let (answer, ready) = oneshot::channel();
     // A failed write means that the program has ended, which reading detects.
     let _ = control.request(&settings.initialize(), answer).await;
-    let told = (Arc::clone(&context.instructions), Arc::clone(&context.tools));
-    let tools = Tools::new(Arc::clone(&context.tools));
+    let started_with = (Arc::clone(&context.instructions), Arc::clone(&context.tools));
+    let tools = ToolServer::new(Arc::clone(&context.tools));
     // Only a resumed session has a known id before the program reports it.
     let session = match &plan.start {
-        Start::Resume(session) => session.clone(),
-        Start::Fork(_) | Start::Fresh => String::new(),
+        SessionStart::Resume(session) => session.clone(),
+        SessionStart::Fork(_) | SessionStart::Fresh => String::new(),
     };
-    let model = choices.model;
+    let model = runtime.model;
     let effort = context.effort;
-    let program = Program { control, tools, session, began_with, model, effort, told };
+    let program =
+        Program { control, tool_server: tools, session, instructions_hash, model, effort, started_with };
     Ok((program, Phase::Starting(ready, plan)))
 }
 
 impl Client {
-    async fn step(&mut self) -> Next {
-        let is_asked = !self.questions.is_empty();
-        let happening = self.happening().await;
-        let passed = self.since.elapsed();
-        self.since = Instant::now();
-        if let Phase::Speaking(speech) = &mut self.phase
-            && !is_asked
+    async fn step(&mut self) -> Flow {
+        let has_questions = !self.questions.is_empty();
+        let event = self.next_event().await;
+        let passed = self.last_event.elapsed();
+        self.last_event = Instant::now();
+        if let Phase::Replying(speech) = &mut self.phase
+            && !has_questions
         {
-            speech.took += passed;
+            speech.elapsed += passed;
             // Frames are read before the deadline is polled, so the total time is also checked
             // here.
-            let total = self.shared.settings.patience.total;
-            if speech.took >= total {
-                return self.over(not_done(total)).await;
+            let total = self.shared.settings.timeouts.total;
+            if speech.elapsed >= total {
+                return self.end_with(timeout_failure(total)).await;
             }
         }
-        match happening {
-            Happening::Left => self.interrupt().await,
-            Happening::Ordered(order) => self.ordered(order).await,
-            Happening::Abandoned => self.over(Failure::Stopped("i am shutting down.".to_owned())).await,
-            Happening::Told(frame) => self.told(frame).await,
-            Happening::Gone => self.gone().await,
-            Happening::Decided(id, answer) => self.answer(vec![(id, Ok(answer))]).await,
-            Happening::Late => self.late().await,
+        match event {
+            ClientEvent::RequesterLeft => self.interrupt().await,
+            ClientEvent::Command(order) => self.handle_command(order).await,
+            ClientEvent::CommandsClosed => {
+                self.end_with(Failure::Stopped("i am shutting down.".to_owned())).await
+            }
+            ClientEvent::Frame(frame) => self.handle_frame(frame).await,
+            ClientEvent::ProgramEnded => self.on_program_end().await,
+            ClientEvent::QuestionAnswered(id, answer) => self.send_answers(vec![(id, Ok(answer))]).await,
+            ClientEvent::TimedOut => self.on_timeout().await,
         }
     }
 
-    async fn happening(&mut self) -> Happening {
+    async fn next_event(&mut self) -> ClientEvent {
         let deadline = self.deadline();
         let left = async {
             match &self.phase {
-                Phase::Speaking(speech) => speech.ask.news.closed().await,
-                Phase::Starting(..) | Phase::Idle | Phase::Calling(_) | Phase::Draining(_) => {
+                Phase::Replying(speech) => speech.request.updates.closed().await,
+                Phase::Starting(..) | Phase::Idle | Phase::WaitingForTools(_) | Phase::Draining(_) => {
                     std::future::pending().await
                 }
             }
         };
         tokio::select! {
             biased;
-            () = left => Happening::Left,
-            Some((id, answer)) = self.questions.next() => Happening::Decided(id, answer),
-            frame = self.program.control.frame() => frame.map_or(Happening::Gone, Happening::Told),
-            order = self.orders.recv() => order.map_or(Happening::Abandoned, Happening::Ordered),
-            () = sleep_until(deadline) => Happening::Late,
+            () = left => ClientEvent::RequesterLeft,
+            Some((id, answer)) = self.questions.next() => ClientEvent::QuestionAnswered(id, answer),
+            frame = self.program.control.next_frame() => frame.map_or(ClientEvent::ProgramEnded, ClientEvent::Frame),
+            order = self.commands.recv() => order.map_or(ClientEvent::CommandsClosed, ClientEvent::Command),
+            () = sleep_until(deadline) => ClientEvent::TimedOut,
         }
     }
 
     fn deadline(&self) -> Instant {
-        let patience = &self.shared.settings.patience;
+        let patience = &self.shared.settings.timeouts;
         let time = match &self.phase {
             Phase::Starting(..) => patience.start,
             Phase::Idle => patience.idle,
-            Phase::Calling(_) => patience.idle.max(TOOLS_TIME),
-            Phase::Draining(_) => DRAIN_TIME,
-            Phase::Speaking(_) if self.some_calls() => CALL_TIME,
+            Phase::WaitingForTools(_) => patience.idle.max(TOOLS_TIMEOUT),
+            Phase::Draining(_) => DRAIN_TIMEOUT,
+            Phase::Replying(_) if self.has_new_calls() => CALL_GRACE_PERIOD,
             // The user is being asked, without a time limit.
-            Phase::Speaking(_) if !self.questions.is_empty() => {
+            Phase::Replying(_) if !self.questions.is_empty() => {
                 patience.stall.max(Duration::from_secs(86_400))
             }
-            Phase::Speaking(speech) => patience.stall.min(patience.total.saturating_sub(speech.took)),
+            Phase::Replying(speech) => patience.stall.min(patience.total.saturating_sub(speech.elapsed)),
         };
-        self.since + time
+        self.last_event + time
     }
 
-    async fn late(&mut self) -> Next {
+    async fn on_timeout(&mut self) -> Flow {
         match &self.phase {
-            Phase::Speaking(_) if self.some_calls() => self.hand_over_calls().await,
-            Phase::Idle | Phase::Calling(_) => Next::Over,
-            Phase::Draining(_) => self.begin_again().await,
+            Phase::Replying(_) if self.has_new_calls() => self.return_calls().await,
+            Phase::Idle | Phase::WaitingForTools(_) => Flow::End,
+            Phase::Draining(_) => self.restart_for_pending().await,
             Phase::Starting(..) => self.unready().await,
-            Phase::Speaking(_) => {
-                let seconds = self.shared.settings.patience.stall.as_secs_f32();
-                self.over(Failure::CutOff(format!("silent for {seconds} s"))).await
+            Phase::Replying(_) => {
+                let seconds = self.shared.settings.timeouts.stall.as_secs_f32();
+                self.end_with(Failure::CutOff(format!("silent for {seconds} s"))).await
             }
         }
     }
 
     /// BF-12: a program that was not ready in time is started again, at most twice.
-    async fn unready(&mut self) -> Next {
-        let patience = self.shared.settings.patience;
-        let complaint = self.shared.settings.environment.hide(&self.program.control.complaint());
-        let pause = patience.again.get(self.unready).filter(|_| self.waiting.is_some());
+    async fn unready(&mut self) -> Flow {
+        let patience = self.shared.settings.timeouts;
+        let stderr = self.shared.settings.environment.redact(&self.program.control.stderr_text());
+        let pause = patience.restart_delays.get(self.unready).filter(|_| self.pending.is_some());
         let Some(pause) = pause else {
             let seconds = patience.start.as_secs_f32();
-            let why = format!("the claude program was not ready after {seconds} s {complaint}");
-            return self.over(Failure::Unreachable(why.trim_end().to_owned())).await;
+            let why = format!("the claude program was not ready after {seconds} s {stderr}");
+            return self.end_with(Failure::Unreachable(why.trim_end().to_owned())).await;
         };
         self.unready += 1;
-        self.program.control.end(patience.end).await;
+        self.program.control.stop(patience.end).await;
         let left = async {
-            match &self.waiting {
-                Some(ask) => ask.news.closed().await,
+            match &self.pending {
+                Some(ask) => ask.updates.closed().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
-            () = left => Next::Over,
-            () = tokio::time::sleep(*pause) => self.begin_again().await,
+            () = left => Flow::End,
+            () = tokio::time::sleep(*pause) => self.restart_for_pending().await,
         }
     }
 
     /// Sends a message that the program never received to a new program, once.
-    async fn gone(&mut self) -> Next {
-        let unheard = |speech: &Speech| speech.progress == Progress::Sent && speech.ask.attempts == 0;
+    async fn on_program_end(&mut self) -> Flow {
+        let is_unacknowledged =
+            |speech: &ActiveTurn| speech.progress == TurnProgress::Sent && speech.request.attempts == 0;
         match std::mem::replace(&mut self.phase, Phase::Idle) {
-            Phase::Speaking(speech) if unheard(&speech) => {
-                self.waiting = Some(Box::new(Ask { attempts: 1, ..speech.ask }));
-                self.begin_again().await
+            Phase::Replying(speech) if is_unacknowledged(&speech) => {
+                self.pending = Some(Box::new(TurnRequest { attempts: 1, ..speech.request }));
+                self.restart_for_pending().await
             }
-            phase @ (Phase::Starting(..) | Phase::Speaking(_)) => {
+            phase @ (Phase::Starting(..) | Phase::Replying(_)) => {
                 self.phase = phase;
-                let complaint = self.shared.settings.environment.hide(&self.program.control.complaint());
-                self.over(refusal::gone(&complaint)).await
+                let stderr = self.shared.settings.environment.redact(&self.program.control.stderr_text());
+                self.end_with(refusal::exit_failure(&stderr)).await
             }
-            Phase::Idle | Phase::Calling(_) | Phase::Draining(_) => self.begin_again().await,
+            Phase::Idle | Phase::WaitingForTools(_) | Phase::Draining(_) => self.restart_for_pending().await,
         }
     }
 
     /// Starts a new program for the pending request, with as much session history as fits.
-    async fn begin_again(&mut self) -> Next {
-        let Some(ask) = self.waiting.take() else { return Next::Over };
-        let plan = self.shared.plan(&ask);
-        self.restart(plan, ask).await
+    async fn restart_for_pending(&mut self) -> Flow {
+        let Some(request) = self.pending.take() else { return Flow::End };
+        let plan = self.shared.plan_start(&request);
+        self.restart(plan, request).await
     }
 
     /// Restarts the program. The old one must end first, because only then its session is on disk.
-    async fn restart(&mut self, plan: Plan, ask: Box<Ask>) -> Next {
-        self.program.control.end(self.shared.settings.patience.end).await;
+    async fn restart(&mut self, plan: StartPlan, request: Box<TurnRequest>) -> Flow {
+        self.program.control.stop(self.shared.settings.timeouts.end).await;
         self.questions.clear();
-        match start(&self.shared, &self.branch, plan, &ask.context).await {
+        match start_program(&self.shared, &self.branch, plan, &request.context).await {
             Ok(started) => {
                 (self.program, self.phase) = started;
-                self.waiting = Some(ask);
-                self.since = Instant::now();
-                Next::Go
+                self.pending = Some(request);
+                self.last_event = Instant::now();
+                Flow::Continue
             }
             Err(failure) => {
-                ask.fail(failure).await;
-                Next::Over
+                request.fail(failure).await;
+                Flow::End
             }
         }
     }
 
     /// Ends the client and reports `failure` to the active and the pending request.
-    async fn over(&mut self, failure: Failure) -> Next {
-        if let Phase::Speaking(speech) = std::mem::replace(&mut self.phase, Phase::Idle) {
-            speech.ask.fail(failure.clone()).await;
+    async fn end_with(&mut self, failure: Failure) -> Flow {
+        if let Phase::Replying(speech) = std::mem::replace(&mut self.phase, Phase::Idle) {
+            speech.request.fail(failure.clone()).await;
         }
-        if let Some(ask) = self.waiting.take() {
-            ask.fail(failure).await;
+        if let Some(request) = self.pending.take() {
+            request.fail(failure).await;
         }
-        Next::Over
+        Flow::End
     }
 
     /// Saves that the program knows the first `received` entries of `request`, and that the first `sent`
     /// are being sent. Transient requests run in a copy of the session and are not saved.
-    async fn keep(&mut self, ask: &Ask, heard: usize, told: usize) {
-        if self.program.session.is_empty() || plan::is_apart(&ask.context) {
+    async fn save_position(&mut self, request: &TurnRequest, received: usize, sent: usize) {
+        if self.program.session.is_empty() || start_plan::is_transient(&request.context) {
             return;
         }
         let session = self.program.session.clone();
-        let instructions = self.program.began_with.clone();
-        let place = Place { session, heard: ask.past.mark(heard), told: ask.past.mark(told), instructions };
-        self.shared.company.sessions.keep(&self.branch, place).await;
+        let instructions = self.program.instructions_hash.clone();
+        let place = SessionPosition {
+            session,
+            received: request.history.mark(received),
+            sent: request.history.mark(sent),
+            instructions_hash: instructions,
+        };
+        self.shared.callbacks.sessions.save(&self.branch, place).await;
     }
 
     /// Interrupts the turn, and waits for its end in the next phase.
-    async fn interrupt(&mut self) -> Next {
-        let heard = match std::mem::replace(&mut self.phase, Phase::Idle) {
-            Phase::Speaking(speech) => Some(speech),
-            Phase::Starting(..) | Phase::Idle | Phase::Calling(_) | Phase::Draining(_) => None,
+    async fn interrupt(&mut self) -> Flow {
+        let turn = match std::mem::replace(&mut self.phase, Phase::Idle) {
+            Phase::Replying(speech) => Some(speech),
+            Phase::Starting(..) | Phase::Idle | Phase::WaitingForTools(_) | Phase::Draining(_) => None,
         };
-        self.phase = Phase::Draining(heard);
+        self.phase = Phase::Draining(turn);
         self.questions.clear();
         let (answer, _) = oneshot::channel();
         // A failed write means that the program has ended, which reading detects.
         let _ = self.program.control.request(&json!({"subtype": "interrupt"}), answer).await;
-        Next::Go
+        Flow::Continue
     }
 }
 
 /// Returns the failure of a reply that takes longer than `total`.
-fn not_done(total: Duration) -> Failure {
+fn timeout_failure(total: Duration) -> Failure {
     Failure::CutOff(format!("not done after {} s", total.as_secs_f32()))
 }

@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::process::Process;
-use super::wire::Frame;
+use super::protocol::Frame;
 
 /// The response to a control request.
-pub type Answered = Result<Value, String>;
+pub type ControlResponse = Result<Value, String>;
 
 /// The channel to the program, with the requests that are still unanswered.
 #[derive(Debug)]
-pub struct Control {
+pub struct ControlChannel {
     process: Process,
-    requests: u64,
-    waiting: HashMap<String, oneshot::Sender<Answered>>,
+    request_count: u64,
+    pending: HashMap<String, oneshot::Sender<ControlResponse>>,
 }
 
-impl Control {
+impl ControlChannel {
     /// Creates the channel to `process`.
     pub fn new(process: Process) -> Self {
-        Self { process, requests: 0, waiting: HashMap::new() }
+        Self { process, request_count: 0, pending: HashMap::new() }
     }
 
     /// Returns the process id.
@@ -32,25 +32,25 @@ impl Control {
     }
 
     /// Returns the end of its stderr output.
-    pub fn complaint(&self) -> String {
-        self.process.complaint()
+    pub fn stderr_text(&self) -> String {
+        self.process.stderr_text()
     }
 
     /// Sends a request. `responder` receives the response, which `next_frame` reads.
     pub async fn request(
         &mut self,
         request: &Value,
-        waiting: oneshot::Sender<Answered>,
+        responder: oneshot::Sender<ControlResponse>,
     ) -> std::io::Result<()> {
-        self.requests += 1;
-        let id = format!("ollim-{}", self.requests);
-        self.waiting.insert(id.clone(), waiting);
+        self.request_count += 1;
+        let id = format!("ollim-{}", self.request_count);
+        self.pending.insert(id.clone(), responder);
         self.write(&json!({"type": "control_request", "request_id": id, "request": request})).await
     }
 
     /// Answers the program's request `id`.
-    pub async fn answer(&mut self, id: &str, answered: Answered) -> std::io::Result<()> {
-        let response = match answered {
+    pub async fn answer(&mut self, id: &str, response: ControlResponse) -> std::io::Result<()> {
+        let response = match response {
             Ok(response) => json!({"subtype": "success", "request_id": id, "response": response}),
             Err(error) => json!({"subtype": "error", "request_id": id, "error": error}),
         };
@@ -58,16 +58,16 @@ impl Control {
     }
 
     /// Sends a user message in the program's format.
-    pub async fn say(&mut self, message: &Value) -> std::io::Result<()> {
+    pub async fn send_message(&mut self, message: &Value) -> std::io::Result<()> {
         self.write(message).await
     }
 
     /// Returns the next frame, or none when the program has ended. A response to us is passed to
     /// its requester.
-    pub async fn frame(&mut self) -> Option<Frame> {
-        let frame = Frame::read(&self.process.read().await?);
-        let Frame::Answered(id, answered) = frame else { return Some(frame) };
-        if let Some(waiting) = self.waiting.remove(&id) {
+    pub async fn next_frame(&mut self) -> Option<Frame> {
+        let frame = Frame::parse(&self.process.read_line().await?);
+        let Frame::Response(id, answered) = frame else { return Some(frame) };
+        if let Some(waiting) = self.pending.remove(&id) {
             // The requester may have left.
             let _ = waiting.send(answered);
         }
@@ -75,11 +75,11 @@ impl Control {
     }
 
     /// Ends the program and waits for its exit; each of three attempts may take `each`.
-    pub async fn end(&mut self, each: Duration) {
-        self.process.end(each).await;
+    pub async fn stop(&mut self, each: Duration) {
+        self.process.stop(each).await;
     }
 
     async fn write(&mut self, message: &Value) -> std::io::Result<()> {
-        self.process.write(message.to_string().into_bytes()).await
+        self.process.write_line(message.to_string().into_bytes()).await
     }
 }

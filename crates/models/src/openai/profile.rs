@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::context::Context;
-use domain::conversation::{Block, Said};
+use domain::conversation::{Block, EntryContent};
 use domain::effort::Effort;
 
-use super::refusal::{Complaint, is_about_tools};
-use super::request::Tools;
-use crate::line::Refusal;
+use super::refusal::{RequestError, is_about_tools};
+use super::request::ToolSupport;
+use crate::vendor_client::Refusal;
 
 /// Reasoning efforts with the vendors' names, lowest first.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
@@ -50,11 +50,11 @@ pub enum NoteStyle {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EffortRule {
     /// The requested one.
-    AsAsked,
+    AsRequested,
     /// The requested one if it is above low, because unknown servers may refuse the field.
     WhenRaised,
     /// The nearest of these.
-    Among(Vec<&'static str>),
+    Nearest(Vec<&'static str>),
     /// Always `none`: tools are refused otherwise.
     AlwaysNone,
     /// No effort field.
@@ -63,16 +63,16 @@ pub enum EffortRule {
 
 impl EffortRule {
     /// Returns the effort to send for `requested`.
-    pub fn value(&self, asked: Effort) -> Option<&'static str> {
-        let asked = asked.as_str();
+    pub fn value(&self, requested: Effort) -> Option<&'static str> {
+        let requested = requested.as_str();
         match self {
-            Self::AsAsked => Some(asked),
-            Self::WhenRaised => (asked != Effort::Low.as_str()).then_some(asked),
+            Self::AsRequested => Some(requested),
+            Self::WhenRaised => (requested != Effort::Low.as_str()).then_some(requested),
             Self::AlwaysNone => Some("none"),
             Self::Omitted => None,
-            Self::Among(values) => {
+            Self::Nearest(values) => {
                 let rank = |value: &str| EFFORTS.iter().position(|effort| *effort == value);
-                let below = values.iter().filter(|value| rank(value) <= rank(asked));
+                let below = values.iter().filter(|value| rank(value) <= rank(requested));
                 below
                     .max_by_key(|value| rank(value))
                     .or_else(|| values.iter().min_by_key(|value| rank(value)))
@@ -82,13 +82,13 @@ impl EffortRule {
     }
 
     /// Returns the rule after a server refused the effort `sent` with `message`.
-    fn refused(&self, sent: Option<&str>, message: &str) -> Option<Self> {
+    fn after_refusal(&self, sent: Option<&str>, message: &str) -> Option<Self> {
         let sent = sent?;
         let listed: Vec<_> = EFFORTS.into_iter().filter(|effort| is_listed(message, effort)).collect();
         let supported: Vec<_> = listed.into_iter().filter(|effort| *effort != sent).collect();
         let next = match supported.is_empty() {
-            false => Self::Among(supported),
-            true if matches!(sent, "xhigh" | "max") => Self::Among(vec!["low", "medium", "high"]),
+            false => Self::Nearest(supported),
+            true if matches!(sent, "xhigh" | "max") => Self::Nearest(vec!["low", "medium", "high"]),
             true => Self::Omitted,
         };
         (next != *self).then_some(next)
@@ -118,7 +118,7 @@ pub struct Profile {
     pub api: Api,
     /// True if the server has no Responses API.
     pub lacks_responses: bool,
-    pub tools: Tools,
+    pub tools: ToolSupport,
     pub limit: LimitField,
     pub effort: EffortRule,
     pub notes: NoteStyle,
@@ -136,17 +136,17 @@ pub struct Profile {
 impl Profile {
     /// Returns the initial shape for `host`.
     pub fn for_host(host: &str) -> Self {
-        let is_openai = host == OPENAI || host.ends_with(".api.openai.com");
-        let takes_effort = is_openai || [GEMINI, OPENROUTER].contains(&host);
+        let is_openai = host == OPENAI_HOST || host.ends_with(".api.openai.com");
+        let takes_effort = is_openai || [GEMINI_HOST, OPENROUTER_HOST].contains(&host);
         Self {
             api: if is_openai { Api::Responses } else { Api::ChatCompletions },
             lacks_responses: false,
-            tools: Tools::Offered,
+            tools: ToolSupport::Offered,
             limit: if is_openai { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens },
-            effort: if takes_effort { EffortRule::AsAsked } else { EffortRule::WhenRaised },
+            effort: if takes_effort { EffortRule::AsRequested } else { EffortRule::WhenRaised },
             notes: NoteStyle::System,
             reasoning: ReasoningReplay::Own,
-            placeholder_signatures: host == GEMINI,
+            placeholder_signatures: host == GEMINI_HOST,
             summary: true,
             encrypted: true,
             unreadable: Arc::default(),
@@ -155,87 +155,95 @@ impl Profile {
 
     /// Returns the shape to try after `refusal` of a request for `context`, or none if it names
     /// nothing to change.
-    pub fn after(&self, refusal: &Refusal, context: &Context) -> Option<Self> {
-        let complaint = Complaint::of(refusal);
+    pub fn corrected_after(&self, refusal: &Refusal, context: &Context) -> Option<Self> {
+        let error = RequestError::from_refusal(refusal);
         match self.api {
-            Api::ChatCompletions => self.after_chat(refusal, &complaint, context),
-            Api::Responses => self.after_responses(refusal, &complaint, context),
+            Api::ChatCompletions => self.corrected_chat(refusal, &error, context),
+            Api::Responses => self.corrected_responses(refusal, &error, context),
         }
     }
 
-    fn after_chat(&self, refusal: &Refusal, complaint: &Complaint, context: &Context) -> Option<Self> {
-        if !complaint.is_about_the_request() {
+    fn corrected_chat(&self, refusal: &Refusal, error: &RequestError, context: &Context) -> Option<Self> {
+        if !error.is_correctable() {
             return None;
         }
         let mut next = self.clone();
-        if complaint.wants_responses() {
+        if error.requires_responses_api() {
             if self.lacks_responses {
                 next.effort = EffortRule::AlwaysNone
             } else {
                 next.api = Api::Responses;
-                next.effort = EffortRule::AsAsked;
+                next.effort = EffortRule::AsRequested;
             }
-        } else if complaint.mentions("max_tokens") && complaint.mentions("max_completion_tokens") {
+        } else if error.mentions("max_tokens") && error.mentions("max_completion_tokens") {
             next.limit = LimitField::MaxCompletionTokens;
-        } else if complaint.mentions("max_completion_tokens") {
+        } else if error.mentions("max_completion_tokens") {
             next.limit = LimitField::MaxTokens;
-        } else if complaint.is_about_effort() {
-            next.effort = self.effort.refused(self.effort.value(context.effort), complaint.text())?;
-        } else if complaint.mentions("thought_signature") {
+        } else if error.is_about_effort() {
+            next.effort = self.effort.after_refusal(self.effort.value(context.effort), error.text())?;
+        } else if error.mentions("thought_signature") {
             next.placeholder_signatures = true;
-        } else if complaint.misses_reasoning() {
+        } else if error.is_missing_reasoning() {
             next.reasoning = ReasoningReplay::OrEmpty;
-        } else if complaint.names_reasoning_field() {
+        } else if error.names_reasoning_field() {
             next.reasoning = ReasoningReplay::Withheld;
-        } else if !context.notes.is_empty() && complaint.is_about_roles() {
+        } else if !context.notes.is_empty() && error.is_about_roles() {
             next.notes = NoteStyle::User;
         } else if !context.tools.is_empty() && is_about_tools(refusal) {
-            next.tools = Tools::Unknown;
+            next.tools = ToolSupport::Unsupported;
         }
         (next != *self).then_some(next)
     }
 
-    fn after_responses(&self, refusal: &Refusal, complaint: &Complaint, context: &Context) -> Option<Self> {
+    fn corrected_responses(
+        &self,
+        refusal: &Refusal,
+        error: &RequestError,
+        context: &Context,
+    ) -> Option<Self> {
         let mut next = self.clone();
-        if complaint.is_missing_page() || complaint.mentions("v1/chat/completions") {
+        if error.is_missing_api() || error.mentions("v1/chat/completions") {
             next.api = Api::ChatCompletions;
             next.lacks_responses = true;
             return (!self.lacks_responses).then_some(next);
         }
-        if !complaint.is_about_the_request() {
+        if !error.is_correctable() {
             return None;
         }
-        if complaint.is_about_unreadable_reasoning() {
+        if error.is_about_unreadable_reasoning() {
             let mut unreadable = BTreeSet::clone(&self.unreadable);
             unreadable.extend(opaque_parts(context).map(str::to_owned));
             next.unreadable = Arc::new(unreadable);
-        } else if complaint.mentions("encrypted") {
+        } else if error.mentions("encrypted") {
             next.encrypted = false;
-        } else if complaint.mentions("reasoning.summary") || complaint.mentions("reasoning summar") {
+        } else if error.mentions("reasoning.summary") || error.mentions("reasoning summar") {
             next.summary = false;
-        } else if complaint.is_about_effort() {
-            next.effort = self.effort.refused(self.effort.value(context.effort), complaint.text())?;
+        } else if error.is_about_effort() {
+            next.effort = self.effort.after_refusal(self.effort.value(context.effort), error.text())?;
         } else if !context.tools.is_empty() && is_about_tools(refusal) {
-            next.tools = Tools::Unknown;
+            next.tools = ToolSupport::Unsupported;
         }
         (next != *self).then_some(next)
     }
 }
 
 /// The host of OpenAI's own API.
-pub const OPENAI: &str = "api.openai.com";
+pub const OPENAI_HOST: &str = "api.openai.com";
 
 /// The host of Gemini's API.
-const GEMINI: &str = "generativelanguage.googleapis.com";
+const GEMINI_HOST: &str = "generativelanguage.googleapis.com";
 
 /// The host of OpenRouter's API.
-const OPENROUTER: &str = "openrouter.ai";
+const OPENROUTER_HOST: &str = "openrouter.ai";
 
 /// Returns the JSON of every opaque part in `context`.
 fn opaque_parts(context: &Context) -> impl Iterator<Item = &str> {
-    let replies = context.said.iter().filter_map(|said| match said.as_ref() {
-        Said::Assistant(blocks, _) => Some(blocks),
-        Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
+    let replies = context.entries.iter().filter_map(|said| match said.as_ref() {
+        EntryContent::Assistant(blocks, _) => Some(blocks),
+        EntryContent::User(_)
+        | EntryContent::Tools(_)
+        | EntryContent::Summary(_)
+        | EntryContent::SummaryRecalled(_) => None,
     });
     replies.flatten().filter_map(|block| match block {
         Block::Opaque(opaque) => Some(opaque.json.0.as_str()),
@@ -248,23 +256,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shape_to_begin_with_depends_on_the_host() {
+    fn initial_shape_depends_on_the_host() {
         let openai = Profile::for_host("api.openai.com");
         let first = (openai.api, openai.limit, openai.effort);
-        assert_eq!(first, (Api::Responses, LimitField::MaxCompletionTokens, EffortRule::AsAsked));
+        assert_eq!(first, (Api::Responses, LimitField::MaxCompletionTokens, EffortRule::AsRequested));
         assert_eq!(Profile::for_host("eu.api.openai.com").api, Api::Responses);
         for host in ["127.0.0.1", "api.deepseek.com", "openrouter.ai", "fake-api.openai.com.example"] {
             let profile = Profile::for_host(host);
             assert_eq!((profile.api, profile.limit), (Api::ChatCompletions, LimitField::MaxTokens), "{host}");
         }
         let gemini = Profile::for_host("generativelanguage.googleapis.com");
-        assert!(gemini.placeholder_signatures && gemini.effort == EffortRule::AsAsked);
+        assert!(gemini.placeholder_signatures && gemini.effort == EffortRule::AsRequested);
     }
 
     #[test]
     fn the_nearest_supported_effort_is_sent() {
-        let among = |values: &[&'static str]| EffortRule::Among(values.to_vec());
-        assert_eq!(EffortRule::AsAsked.value(Effort::Max), Some("max"));
+        let among = |values: &[&'static str]| EffortRule::Nearest(values.to_vec());
+        assert_eq!(EffortRule::AsRequested.value(Effort::Max), Some("max"));
         assert_eq!(among(&["none", "low", "high"]).value(Effort::Medium), Some("low"));
         assert_eq!(among(&["medium", "high"]).value(Effort::Low), Some("medium"));
         assert_eq!(among(&["low", "medium", "high"]).value(Effort::Xhigh), Some("high"));
@@ -276,12 +284,13 @@ mod tests {
     fn supported_efforts_are_read_from_the_refusal() {
         let text = "Unsupported value: 'none' is not supported with the 'gpt-6-astra' model. Supported values are: \
             'low', 'medium', 'high', 'xhigh', and 'max'.";
-        let learned = EffortRule::AlwaysNone.refused(Some("none"), text);
-        assert_eq!(learned, Some(EffortRule::Among(vec!["low", "medium", "high", "xhigh", "max"])));
-        let unknown =
-            EffortRule::AsAsked.refused(Some("low"), "Unrecognized request argument: reasoning_effort");
+        let learned = EffortRule::AlwaysNone.after_refusal(Some("none"), text);
+        assert_eq!(learned, Some(EffortRule::Nearest(vec!["low", "medium", "high", "xhigh", "max"])));
+        let unknown = EffortRule::AsRequested
+            .after_refusal(Some("low"), "Unrecognized request argument: reasoning_effort");
         assert_eq!(unknown, Some(EffortRule::Omitted));
-        let too_high = EffortRule::AsAsked.refused(Some("max"), "reasoning_effort: unexpected value");
-        assert_eq!(too_high, Some(EffortRule::Among(vec!["low", "medium", "high"])));
+        let too_high =
+            EffortRule::AsRequested.after_refusal(Some("max"), "reasoning_effort: unexpected value");
+        assert_eq!(too_high, Some(EffortRule::Nearest(vec!["low", "medium", "high"])));
     }
 }

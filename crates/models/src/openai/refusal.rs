@@ -3,50 +3,50 @@
 use domain::failure::{Failure, SpendLimit};
 
 use super::VENDOR;
-use super::wire::{Problem, Trouble};
-use crate::line::{Refusal, is_about_key};
+use super::protocol::{ErrorBody, ErrorInfo};
+use crate::vendor_client::{Refusal, is_about_key};
 
 /// The request that was refused.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct RefusedRequest<'a> {
     /// The requested model.
     pub model: &'a str,
     /// States whether a key was sent.
-    pub key: Sent,
+    pub key: SentKey,
 }
 
 /// States whether a key was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    Key,
-    Nothing,
+pub enum SentKey {
+    Present,
+    Absent,
 }
 
 /// Returns the failure that `refusal` means.
-pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
-    let trouble = trouble(&refusal.body).unwrap_or_else(|| plain(refusal));
-    let message = format!("{}: {}", refusal.status, trouble.message);
-    let bad_key = || match asked.key {
-        Sent::Key => Failure::BadKey(format!("{}, {message}", VENDOR.variable)),
-        Sent::Nothing => Failure::BadKey(format!("{} is not set, {message}", VENDOR.variable)),
+pub fn failure(refusal: &Refusal, request: RefusedRequest<'_>) -> Failure {
+    let error = parse_error(&refusal.body).unwrap_or_else(|| plain_error(refusal));
+    let message = format!("{}: {}", refusal.status, error.message);
+    let bad_key = || match request.key {
+        SentKey::Present => Failure::BadKey(format!("{}, {message}", VENDOR.key_variable)),
+        SentKey::Absent => Failure::BadKey(format!("{} is not set, {message}", VENDOR.key_variable)),
     };
     match refusal.status {
-        _ if trouble.is_about_money() => Failure::SpendLimit(SpendLimit::Account(message)),
-        413 => Failure::Full(message),
-        400 | 422 | 500 if trouble.is_about_length() => Failure::Full(message),
+        _ if error.is_about_money() => Failure::SpendLimit(SpendLimit::Account(message)),
+        413 => Failure::ContextFull(message),
+        400 | 422 | 500 if error.is_about_length() => Failure::ContextFull(message),
         401 => bad_key(),
-        403 if trouble.is_about_who_asks() && !trouble.is_about_model() => bad_key(),
+        403 if error.is_about_account() && !error.is_about_model() => bad_key(),
         402 => Failure::SpendLimit(SpendLimit::Account(message)),
-        429 if refusal.is_about_money(&trouble.message) => Failure::SpendLimit(SpendLimit::Account(message)),
-        429 | 503 | 529 => Failure::Busy(refusal.seconds()),
-        400 | 403 | 404 | 410 if trouble.is_about_model() => Failure::Rejected(format!(
+        429 if refusal.is_about_money(&error.message) => Failure::SpendLimit(SpendLimit::Account(message)),
+        429 | 503 | 529 => Failure::Overloaded(refusal.retry_seconds()),
+        400 | 403 | 404 | 410 if error.is_about_model() => Failure::Rejected(format!(
             "{}. {}",
             message.trim_end_matches('.'),
-            way_out(&trouble.message, asked.model)
+            not_found_advice(&error.message, request.model)
         )),
-        404 => Failure::Rejected(format!("{message}. {}", way_out(&trouble.message, asked.model))),
+        404 => Failure::Rejected(format!("{message}. {}", not_found_advice(&error.message, request.model))),
         300..=399 => Failure::Unreachable(format!("{}: the address points elsewhere", refusal.status)),
-        500.. => Failure::Broken(message),
+        500.. => Failure::VendorError(message),
         _ => Failure::Rejected(message),
     }
 }
@@ -59,12 +59,12 @@ pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
 /// the request. OpenAI's refusal of tools together with reasoning is about the reasoning: its
 /// models can call tools.
 pub fn is_about_tools(refusal: &Refusal) -> bool {
-    let complaint = Complaint::of(refusal);
+    let error = RequestError::from_refusal(refusal);
     let tools = ["tools", "tool use", "tool choice", "tool call", "function call"];
-    let cannot =
+    let unsupported =
         ["support", "require", "not enabled", "not implemented", "not available", "unknown", "unrecog"];
     // These refusals are about one tool, message or field, so the model can call tools.
-    let elsewhere = [
+    let unrelated = [
         "reasoning_effort",
         "reasoning.effort",
         "v1/responses",
@@ -74,11 +74,14 @@ pub fn is_about_tools(refusal: &Refusal) -> bool {
         "messages.",
         "tool message",
     ];
-    let mentions = |words: &[&str]| words.iter().any(|word| complaint.mentions(word));
+    let mentions = |words: &[&str]| words.iter().any(|word| error.mentions(word));
     match refusal.status {
         501 => true,
         400 | 404 | 405 | 422 | 500 => {
-            mentions(&tools) && mentions(&cannot) && !mentions(&elsewhere) && !names_one_tool(&complaint.text)
+            mentions(&tools)
+                && mentions(&unsupported)
+                && !mentions(&unrelated)
+                && !names_one_tool(&error.text)
         }
         _ => false,
     }
@@ -94,7 +97,7 @@ fn names_one_tool(text: &str) -> bool {
 
 /// The error in a refusal, as far as it identifies the part of the request to change.
 #[derive(Clone, Debug)]
-pub struct Complaint {
+pub struct RequestError {
     status: u16,
     /// The message in lower case.
     text: String,
@@ -103,15 +106,15 @@ pub struct Complaint {
     code: String,
 }
 
-impl Complaint {
+impl RequestError {
     /// Parses the error in `refusal`.
-    pub fn of(refusal: &Refusal) -> Self {
-        let trouble = trouble(&refusal.body).unwrap_or_else(|| plain(refusal));
+    pub fn from_refusal(refusal: &Refusal) -> Self {
+        let trouble = parse_error(&refusal.body).unwrap_or_else(|| plain_error(refusal));
         Self {
             status: refusal.status,
             text: trouble.message.to_lowercase(),
             param: trouble.param.as_str().unwrap_or_default().to_lowercase(),
-            code: trouble.word().unwrap_or_default().to_owned(),
+            code: trouble.code_text().unwrap_or_default().to_owned(),
         }
     }
 
@@ -121,25 +124,25 @@ impl Complaint {
     }
 
     /// Returns whether the message contains `phrase`, which must be in lower case.
-    pub fn mentions(&self, words: &str) -> bool {
-        self.text.contains(words)
+    pub fn mentions(&self, phrase: &str) -> bool {
+        self.text.contains(phrase)
     }
 
     /// Returns whether a changed request could be accepted. llama.cpp refuses invalid requests with
     /// 500.
-    pub fn is_about_the_request(&self) -> bool {
+    pub fn is_correctable(&self) -> bool {
         matches!(self.status, 400 | 404 | 405 | 422 | 500 | 501)
     }
 
     /// Returns whether it is OpenAI's refusal of tools with reasoning in chat completions, which
     /// the Responses API allows.
-    pub fn wants_responses(&self) -> bool {
+    pub fn requires_responses_api(&self) -> bool {
         let tools_and_effort = self.param == "reasoning_effort" && self.mentions("tools");
         self.mentions("v1/responses") || self.mentions("responses api") || tools_and_effort
     }
 
     /// Returns whether the address has no API. A missing model or item is also reported as 404.
-    pub fn is_missing_page(&self) -> bool {
+    pub fn is_missing_api(&self) -> bool {
         let is_page = !self.mentions("model") && !self.mentions("item");
         matches!(self.status, 404 | 405 | 501) && self.code != "model_not_found" && is_page
     }
@@ -160,7 +163,7 @@ impl Complaint {
     }
 
     /// Returns whether a message lacks its reasoning. DeepSeek has two texts for it.
-    pub fn misses_reasoning(&self) -> bool {
+    pub fn is_missing_reasoning(&self) -> bool {
         self.mentions("reasoning_content") && (self.mentions("passed back") || self.mentions("missing"))
     }
 
@@ -181,50 +184,50 @@ impl Complaint {
 
 /// Returns the failure for an error inside a stream or a successful response.
 pub fn from_event(json: &str) -> Failure {
-    let trouble = Trouble::read(json).unwrap_or_default();
-    let kind = trouble.kind.as_str();
-    match (trouble.number(), trouble.word(), kind) {
-        _ if trouble.is_about_money() => Failure::SpendLimit(SpendLimit::Account(trouble.message)),
-        _ if trouble.is_about_length() => Failure::Full(trouble.message),
-        (Some(402), ..) => Failure::SpendLimit(SpendLimit::Account(trouble.message)),
-        (Some(429 | 503 | 529), ..) | (_, Some("rate_limit_exceeded"), _) => Failure::Busy(None),
-        (.., "rate_limit_error" | "overloaded_error" | "unavailable_error") => Failure::Busy(None),
-        (Some(413), ..) => Failure::Full(trouble.message),
+    let error = ErrorInfo::parse(json).unwrap_or_default();
+    let kind = error.kind.as_str();
+    match (error.code_number(), error.code_text(), kind) {
+        _ if error.is_about_money() => Failure::SpendLimit(SpendLimit::Account(error.message)),
+        _ if error.is_about_length() => Failure::ContextFull(error.message),
+        (Some(402), ..) => Failure::SpendLimit(SpendLimit::Account(error.message)),
+        (Some(429 | 503 | 529), ..) | (_, Some("rate_limit_exceeded"), _) => Failure::Overloaded(None),
+        (.., "rate_limit_error" | "overloaded_error" | "unavailable_error") => Failure::Overloaded(None),
+        (Some(413), ..) => Failure::ContextFull(error.message),
         (Some(401), ..) | (_, Some("invalid_api_key"), _) | (.., "authentication_error") => {
-            Failure::BadKey(format!("{}, {}", VENDOR.variable, trouble.message))
+            Failure::BadKey(format!("{}, {}", VENDOR.key_variable, error.message))
         }
-        (Some(403), ..) if trouble.is_about_who_asks() => {
-            Failure::BadKey(format!("{}, {}", VENDOR.variable, trouble.message))
+        (Some(403), ..) if error.is_about_account() => {
+            Failure::BadKey(format!("{}, {}", VENDOR.key_variable, error.message))
         }
         (Some(400..=499), ..) | (.., "invalid_request_error" | "BadRequestError") => {
-            Failure::Rejected(trouble.message)
+            Failure::Rejected(error.message)
         }
         // Error codes of a failed response that concern the prompt or one of its images.
         (_, Some(code), _)
             if code.starts_with("invalid_") || code.contains("image") || code.ends_with("_policy") =>
         {
-            Failure::Rejected(trouble.message)
+            Failure::Rejected(error.message)
         }
         (_, Some("misalignment_policy_violation" | "data_residency_mismatch"), _) => {
-            Failure::Rejected(trouble.message)
+            Failure::Rejected(error.message)
         }
-        _ => Failure::Broken(trouble.message),
+        _ => Failure::VendorError(error.message),
     }
 }
 
-impl Trouble {
+impl ErrorInfo {
     /// Parses an error object, or a plain string as its message.
-    fn read(json: &str) -> Option<Self> {
+    fn parse(json: &str) -> Option<Self> {
         let plain = |message| Self { message, ..Self::default() };
         serde_json::from_str(json).ok().or_else(|| serde_json::from_str(json).ok().map(plain))
     }
 
-    fn word(&self) -> Option<&str> {
+    fn code_text(&self) -> Option<&str> {
         self.code.as_str()
     }
 
-    fn number(&self) -> Option<u64> {
-        self.code.as_u64().or_else(|| self.word()?.parse().ok())
+    fn code_number(&self) -> Option<u64> {
+        self.code.as_u64().or_else(|| self.code_text()?.parse().ok())
     }
 
     /// Returns whether the conversation exceeds the context window: OpenAI has a code for it, vLLM
@@ -235,50 +238,50 @@ impl Trouble {
             matches!(word, "context_length_exceeded" | "exceed_context_size_error" | "request_too_large")
         };
         full(&self.kind)
-            || self.word().is_some_and(full)
+            || self.code_text().is_some_and(full)
             || text.contains("maximum context length")
             || text.contains("exceeds the available context size")
     }
 
     /// Returns whether it is about the key or account. A 403 can also mean forbidden content, which
     /// no other key would change.
-    fn is_about_who_asks(&self) -> bool {
-        is_about_key(&self.kind) || is_about_key(&self.message) || self.word().is_some_and(is_about_key)
+    fn is_about_account(&self) -> bool {
+        is_about_key(&self.kind) || is_about_key(&self.message) || self.code_text().is_some_and(is_about_key)
     }
 
     /// Returns whether the model is missing, shut down or not open to this account.
     fn is_about_model(&self) -> bool {
-        self.word() == Some("model_not_found") || self.kind == "model_not_found"
+        self.code_text() == Some("model_not_found") || self.kind == "model_not_found"
     }
 
     fn is_about_money(&self) -> bool {
         let spent = |word: &str| {
             matches!(word, "insufficient_quota" | "billing_hard_limit_reached" | "billing_not_active")
         };
-        spent(&self.kind) || self.word().is_some_and(spent)
+        spent(&self.kind) || self.code_text().is_some_and(spent)
     }
 }
 
 /// Parses the error in `body`, nested in an object or flat.
-fn trouble(body: &[u8]) -> Option<Trouble> {
+fn parse_error(body: &[u8]) -> Option<ErrorInfo> {
     let text = std::str::from_utf8(body).ok()?;
-    match serde_json::from_str::<Problem<'_>>(text) {
-        Ok(problem) => Trouble::read(problem.error.get()),
-        Err(_) => serde_json::from_str::<Trouble>(text).ok().filter(|trouble| !trouble.message.is_empty()),
+    match serde_json::from_str::<ErrorBody<'_>>(text) {
+        Ok(problem) => ErrorInfo::parse(problem.error.get()),
+        Err(_) => serde_json::from_str::<ErrorInfo>(text).ok().filter(|trouble| !trouble.message.is_empty()),
     }
 }
 
 /// Returns the error message in `refusal`.
 pub fn message(refusal: &Refusal) -> String {
-    trouble(&refusal.body).unwrap_or_else(|| plain(refusal)).message
+    parse_error(&refusal.body).unwrap_or_else(|| plain_error(refusal)).message
 }
 
-fn plain(refusal: &Refusal) -> Trouble {
-    Trouble { message: refusal.text(), ..Trouble::default() }
+fn plain_error(refusal: &Refusal) -> ErrorInfo {
+    ErrorInfo { message: refusal.text(), ..ErrorInfo::default() }
 }
 
 /// Returns advice for a model or page that was not found.
-fn way_out(message: &str, model: &str) -> String {
+fn not_found_advice(message: &str, model: &str) -> String {
     let message = message.to_lowercase();
     let mentions = |words: &[&str]| words.iter().any(|word| message.contains(word));
     // Only Ollama suggests pulling a model.

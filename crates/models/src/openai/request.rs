@@ -5,27 +5,29 @@
 //! and model that wrote them.
 
 use domain::context::{self, Context, SystemNote, UNKNOWN_OUTCOME};
-use domain::conversation::{Block, Heard, Said, Text, calls};
+use domain::conversation::{Block, EntryContent, Text, UserInput, tool_calls};
 use domain::failure::Failure;
 use domain::tool::{ToolCall, ToolResult, ToolSpec};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::beginnings::{Beginnings, Body, Made, before, opening};
+use crate::prefix_cache::{BuiltMessage, PrefixCache, RequestBody, previous_entry, request_prefix};
 
-use super::dialect;
 use super::profile::{LimitField, NoteStyle, Profile};
-use super::wire::{Call, Called, Content, Function, ImageUrl, Message, Part, Request, StreamOptions, Tool};
+use super::protocol::{
+    Call, CalledFunction, Content, Function, ImageUrl, Message, Part, Request, StreamOptions, Tool,
+};
+use super::reasoning_fields;
 
 /// The input of a call that came without one.
-const NOTHING: &str = "{}";
+const EMPTY_INPUT: &str = "{}";
 
 /// The schema of a tool that came without one.
-const ANYTHING: &str = r#"{"type":"object"}"#;
+const ANY_OBJECT_SCHEMA: &str = r#"{"type":"object"}"#;
 
 /// The parameters of a request to one model of one server.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct RequestParameters<'a> {
     pub model: &'a str,
     pub max_tokens: u32,
     pub profile: &'a Profile,
@@ -35,101 +37,115 @@ pub struct Asked<'a> {
 
 /// States whether the model can call tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tools {
+pub enum ToolSupport {
     Offered,
     /// The model cannot call tools; earlier tool results are sent as plain text.
-    Unknown,
+    Unsupported,
 }
 
 /// Returns the request for the reply to `context`. It reuses the bytes of earlier requests.
-pub fn body(asked: Asked<'_>, context: &Context, beginnings: &Beginnings) -> Result<Body, Failure> {
-    let opening = opening(&request(asked, context, Vec::new()))?;
-    beginnings.write(opening, context, |from| messages(asked, context, from))
+pub fn body(
+    parameters: RequestParameters<'_>,
+    context: &Context,
+    prefix_cache: &PrefixCache,
+) -> Result<RequestBody, Failure> {
+    let request_prefix = request_prefix(&request(parameters, context, Vec::new()))?;
+    prefix_cache.write_request(request_prefix, context, |from| messages(parameters, context, from))
 }
 
 /// Returns the request for the reply to `context` with these messages.
-pub fn request<'a>(asked: Asked<'a>, context: &'a Context, said: Vec<Message<'a>>) -> Request<'a> {
+pub fn request<'a>(
+    parameters: RequestParameters<'a>,
+    context: &'a Context,
+    messages: Vec<Message<'a>>,
+) -> Request<'a> {
     let system = Message::System { content: &context.instructions };
     let system = (!context.instructions.trim().is_empty()).then_some(system);
-    let profile = asked.profile;
+    let profile = parameters.profile;
     let (max_tokens, max_completion_tokens) = match profile.limit {
-        LimitField::MaxTokens => (Some(asked.max_tokens), None),
-        LimitField::MaxCompletionTokens => (None, Some(asked.max_tokens)),
+        LimitField::MaxTokens => (Some(parameters.max_tokens), None),
+        LimitField::MaxCompletionTokens => (None, Some(parameters.max_tokens)),
     };
     let tools = match profile.tools {
-        Tools::Offered => context.tools.iter().map(tool).collect(),
-        Tools::Unknown => Vec::new(),
+        ToolSupport::Offered => context.tools.iter().map(tool).collect(),
+        ToolSupport::Unsupported => Vec::new(),
     };
     Request {
-        model: asked.model,
+        model: parameters.model,
         stream: true,
         stream_options: StreamOptions { include_usage: true },
         max_tokens,
         max_completion_tokens,
         reasoning_effort: profile.effort.value(context.effort),
         tools,
-        messages: system.into_iter().chain(said).collect(),
+        messages: system.into_iter().chain(messages).collect(),
     }
 }
 
 /// Returns the messages for the entries of `context` from the index `from` on.
-pub fn messages<'a>(asked: Asked<'a>, context: &'a Context, from: usize) -> Vec<Made<Message<'a>>> {
-    let open = before(&context.said, from).map(open).unwrap_or_default();
-    let tools = asked.profile.tools;
-    let mut letters = Letters { messages: Vec::new(), open, tools, asked, at: from };
-    for said in &context.said[from..] {
-        letters.add(said);
-        letters.notes(&context.notes);
-        letters.at += 1;
+pub fn messages<'a>(
+    parameters: RequestParameters<'a>,
+    context: &'a Context,
+    from: usize,
+) -> Vec<BuiltMessage<Message<'a>>> {
+    let open_calls = previous_entry(&context.entries, from).map(tool_calls_of).unwrap_or_default();
+    let tools = parameters.profile.tools;
+    let mut builder = MessageBuilder { messages: Vec::new(), open_calls, tools, parameters, at: from };
+    for entry in &context.entries[from..] {
+        builder.add(entry);
+        builder.add_notes(&context.notes);
+        builder.at += 1;
     }
-    letters.at = letters.at.saturating_sub(1);
-    letters.settle(&[]);
-    letters.messages
+    builder.at = builder.at.saturating_sub(1);
+    builder.add_results(&[]);
+    builder.messages
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
-    let parameters = object(spec.schema).or_else(|| object(ANYTHING)).unwrap_or(RawValue::NULL);
+    let parameters = object(spec.schema).or_else(|| object(ANY_OBJECT_SCHEMA)).unwrap_or(RawValue::NULL);
     Tool::Function(Function { name: spec.name, description: &spec.description, parameters })
 }
 
 /// Builds the messages from the entries, tracking the calls of the last message that still need
 /// results.
-struct Letters<'a> {
-    messages: Vec<Made<Message<'a>>>,
-    open: Vec<&'a ToolCall>,
-    tools: Tools,
-    asked: Asked<'a>,
+struct MessageBuilder<'a> {
+    messages: Vec<BuiltMessage<Message<'a>>>,
+    open_calls: Vec<&'a ToolCall>,
+    tools: ToolSupport,
+    parameters: RequestParameters<'a>,
     /// The index of the entry that is being added.
     at: usize,
 }
 
-impl<'a> Letters<'a> {
-    fn add(&mut self, said: &'a Said) {
-        match said {
-            Said::Tools(results) => self.settle(results),
-            Said::Human(heard) => {
-                self.settle(&[]);
-                self.human(heard);
+impl<'a> MessageBuilder<'a> {
+    fn add(&mut self, entry: &'a EntryContent) {
+        match entry {
+            EntryContent::Tools(results) => self.add_results(results),
+            EntryContent::User(input) => {
+                self.add_results(&[]);
+                self.add_user_input(input);
             }
-            Said::Summary(text) => {
-                self.settle(&[]);
-                self.hear(Content::Text(context::summary(text)));
+            EntryContent::Summary(text) => {
+                self.add_results(&[]);
+                self.add_user_content(Content::Text(context::summary(text)));
             }
-            Said::Recalled(_) => {}
-            Said::Assistant(blocks, _) => {
-                self.settle(&[]);
-                self.open = open(said);
-                self.assistant(blocks);
+            EntryContent::SummaryRecalled(_) => {}
+            EntryContent::Assistant(blocks, _) => {
+                self.add_results(&[]);
+                self.open_calls = tool_calls_of(entry);
+                self.add_reply(blocks);
             }
         }
     }
 
-    fn notes(&mut self, notes: &'a [SystemNote]) {
+    fn add_notes(&mut self, notes: &'a [SystemNote]) {
         let at = self.at;
         for note in notes.iter().filter(|note| note.after == at) {
-            match self.asked.profile.notes {
+            match self.parameters.profile.notes {
                 NoteStyle::System => self.push(Message::System { content: &note.text }),
-                NoteStyle::User => self.hear(Content::Text(format!("[system note]\n{}", note.text))),
+                NoteStyle::User => {
+                    self.add_user_content(Content::Text(format!("[system note]\n{}", note.text)))
+                }
             }
         }
     }
@@ -137,38 +153,40 @@ impl<'a> Letters<'a> {
     /// Adds a result for every open call, in the order of the calls. No server accepts a call
     /// without a result or a result without a call, and each would refuse the conversation from
     /// then on.
-    fn settle(&mut self, results: &'a [ToolResult]) {
-        for call in std::mem::take(&mut self.open) {
+    fn add_results(&mut self, results: &'a [ToolResult]) {
+        for call in std::mem::take(&mut self.open_calls) {
             let result = results.iter().find(|result| result.call == call.id);
             let content = result.map_or(UNKNOWN_OUTCOME, |result| result.text.as_str());
             match self.tools {
-                Tools::Offered => self.push(Message::Tool { tool_call_id: &call.id, content }),
-                Tools::Unknown => self.hear(Content::Text(format!("[result of {}]\n{content}", call.name))),
+                ToolSupport::Offered => self.push(Message::Tool { tool_call_id: &call.id, content }),
+                ToolSupport::Unsupported => {
+                    self.add_user_content(Content::Text(format!("[result of {}]\n{content}", call.name)))
+                }
             }
         }
     }
 
     /// EN-8: the images in their order, then the text.
-    fn human(&mut self, heard: &'a Heard) {
-        let text = context::heard(heard);
-        if heard.images.is_empty() {
-            return self.hear(Content::Text(text));
+    fn add_user_input(&mut self, input: &'a UserInput) {
+        let text = context::user_text(input);
+        if input.images.is_empty() {
+            return self.add_user_content(Content::Text(text));
         }
-        let images = heard.images.iter().map(|image| {
+        let images = input.images.iter().map(|image| {
             let url = format!("data:{};base64,{}", image.media_type, image.data);
             Part::ImageUrl { image_url: ImageUrl { url } }
         });
-        self.hear(Content::Parts(images.chain(words(text)).collect()));
+        self.add_user_content(Content::Parts(images.chain(text_part(text)).collect()));
     }
 
     /// Adds user content. Adjacent messages are joined: the templates of many models refuse two
     /// messages of one role in a row.
-    fn hear(&mut self, content: Content<'a>) {
+    fn add_user_content(&mut self, content: Content<'a>) {
         if content.is_blank() {
             return;
         }
         match self.messages.last_mut() {
-            Some(Made { message: Message::User { content: before }, last, .. }) => {
+            Some(BuiltMessage { message: Message::User { content: before }, last, .. }) => {
                 before.join(content);
                 *last = self.at;
             }
@@ -177,25 +195,26 @@ impl<'a> Letters<'a> {
     }
 
     fn push(&mut self, message: Message<'a>) {
-        self.messages.push(Made { message, first: self.at, last: self.at });
+        self.messages.push(BuiltMessage { message, first: self.at, last: self.at });
     }
 
-    fn assistant(&mut self, blocks: &'a [Block]) {
+    fn add_reply(&mut self, blocks: &'a [Block]) {
         let text = blocks.text().trim_end().to_owned();
         let text = (!text.trim().is_empty()).then_some(text);
-        let profile = self.asked.profile;
-        let mut replayed = dialect::replayed(blocks, self.asked.origin, profile.reasoning);
+        let profile = self.parameters.profile;
+        let mut replayed =
+            reasoning_fields::replayed_fields(blocks, self.parameters.origin, profile.reasoning);
         let calls: Vec<_> = match self.tools {
-            Tools::Offered => self
-                .open
+            ToolSupport::Offered => self
+                .open_calls
                 .iter()
                 .enumerate()
                 .map(|(at, call)| {
                     let extra = replayed.call_extra(&call.id, profile.placeholder_signatures && at == 0);
-                    wire_call(call, extra)
+                    call_content(call, extra)
                 })
                 .collect(),
-            Tools::Unknown => Vec::new(),
+            ToolSupport::Unsupported => Vec::new(),
         };
         if text.is_none() && calls.is_empty() {
             return;
@@ -252,27 +271,30 @@ impl<'a> Content<'a> {
 
     fn parts(self) -> Vec<Part<'a>> {
         match self {
-            Self::Text(text) => words(text).into_iter().collect(),
+            Self::Text(text) => text_part(text).into_iter().collect(),
             Self::Parts(parts) => parts,
         }
     }
 }
 
-fn words<'a>(text: String) -> Option<Part<'a>> {
+fn text_part<'a>(text: String) -> Option<Part<'a>> {
     (!text.trim().is_empty()).then_some(Part::Text { text: text.into() })
 }
 
 /// Returns the calls in `entry`, which need results.
-fn open(said: &Said) -> Vec<&ToolCall> {
-    match said {
-        Said::Assistant(blocks, _) => calls(blocks).collect(),
-        Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => Vec::new(),
+fn tool_calls_of(entry: &EntryContent) -> Vec<&ToolCall> {
+    match entry {
+        EntryContent::Assistant(blocks, _) => tool_calls(blocks).collect(),
+        EntryContent::User(_)
+        | EntryContent::Tools(_)
+        | EntryContent::Summary(_)
+        | EntryContent::SummaryRecalled(_) => Vec::new(),
     }
 }
 
-fn wire_call(call: &ToolCall, extra_content: Option<Value>) -> Call<'_> {
-    let arguments = object(&call.input.0).map_or(NOTHING, RawValue::get);
-    Call { id: &call.id, function: Called { name: &call.name, arguments }, extra_content }
+fn call_content(call: &ToolCall, extra_content: Option<Value>) -> Call<'_> {
+    let arguments = object(&call.input.0).map_or(EMPTY_INPUT, RawValue::get);
+    Call { id: &call.id, function: CalledFunction { name: &call.name, arguments }, extra_content }
 }
 
 /// Returns `json` unchanged if it is an object.

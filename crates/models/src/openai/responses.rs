@@ -4,6 +4,6 @@
 //! and model, which alone can read the reasoning in them. Another model gets the visible text and
 //! the tool calls.
 
+pub(crate) mod protocol;
 pub(crate) mod request;
 pub(crate) mod stream;
-pub(crate) mod wire;

@@ -4,42 +4,42 @@
 use std::sync::Arc;
 
 use domain::context::Context;
-use domain::conversation::{Branch, Heard, Said, Usage};
-use domain::cost::Call;
+use domain::conversation::{Branch, EntryContent, Usage, UserInput};
+use domain::cost::ModelCall;
 use domain::effort::Effort;
 use domain::failure::Failure;
 use domain::thinking::Thinking;
-use engine::ports::{Findings, FoundPage, SearchFailure, Searched, VendorSearch};
+use engine::ports::{ResultPage, SearchFailure, SearchOutcome, SearchResults, VendorSearch};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::profile::{Api, EffortRule, OPENAI, Profile};
-use super::responses::wire::{Reasoning, Tokens};
-use super::{CORRECTIONS, OpenAi, refusal};
-use crate::assembly::{MOST_TOKENS, garbled};
-use crate::door;
-use crate::line::Refusal;
-use crate::presentable::presentable_text;
+use super::profile::{Api, EffortRule, OPENAI_HOST, Profile};
+use super::responses::protocol::{Reasoning, Tokens};
+use super::{MAX_CORRECTIONS, OpenAi, refusal};
+use crate::assembly::{MAX_TOKENS, garbled};
+use crate::connection;
+use crate::sanitizer::sanitize_text;
+use crate::vendor_client::Refusal;
 
 /// The type of the tool.
 const TOOL: &str = "web_search";
 
 /// The name under which searches are charged.
-pub const CHARGED_AS: &str = "openai:web_search";
+pub const LEDGER_NAME: &str = "openai:web_search";
 
 /// The most searches of one request: a second one for a query that finds nothing.
 const MAX_USES: u32 = 2;
 
 /// The most output tokens of one request, reasoning included.
-const OUTPUT_TOKENS: u32 = 8_000;
+const MAX_OUTPUT_TOKENS: u32 = 8_000;
 
 /// An upper estimate of the input tokens of one search, used only to check the daily limit.
-const INPUT_TOKENS: u64 = 60_000;
+const ESTIMATED_INPUT_TOKENS: u64 = 60_000;
 
 /// Advice for enabling web searches.
-const PROJECT: &str =
+const ENABLE_HINT: &str =
     "An owner of the project allows hosted tools at platform.openai.com (Settings, Project).";
 
 /// Contains nothing from the user; the query is the message.
@@ -54,7 +54,7 @@ pub struct WebSearch {
 }
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct SearchRequest<'a> {
     model: &'a str,
     store: bool,
     max_output_tokens: u32,
@@ -63,7 +63,7 @@ struct Request<'a> {
     reasoning: Option<Reasoning>,
     instructions: &'static str,
     tools: [HostedTool; 1],
-    input: [Input<'a>; 1],
+    input: [SearchInput<'a>; 1],
 }
 
 #[derive(Serialize)]
@@ -73,13 +73,13 @@ struct HostedTool {
 }
 
 #[derive(Serialize)]
-struct Input<'a> {
+struct SearchInput<'a> {
     role: &'static str,
     content: &'a str,
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct SearchReply {
     #[serde(default)]
     output: Vec<Value>,
     usage: Option<Tokens>,
@@ -93,91 +93,91 @@ impl WebSearch {
         Self { vendor }
     }
 
-    async fn searched(&self, query: &str) -> Searched {
-        let reply = match self.ask(query).await {
+    async fn run(&self, query: &str) -> SearchOutcome {
+        let reply = match self.send_request(query).await {
             Ok(reply) => reply,
-            Err(failure) => return Searched { spent: Vec::new(), findings: Err(failure) },
+            Err(failure) => return SearchOutcome { spent: Vec::new(), results: Err(failure) },
         };
         let vendor = &self.vendor;
-        match serde_json::from_str::<Reply>(&reply) {
-            Ok(reply) => Searched { spent: self.spent(&reply), findings: self.findings(&reply) },
+        match serde_json::from_str::<SearchReply>(&reply) {
+            Ok(reply) => SearchOutcome { spent: self.spending(&reply), results: self.results(&reply) },
             Err(_) => {
-                let garbled = vendor.line.presentable(garbled("it is not a response"));
-                Searched { spent: Vec::new(), findings: Err(failed(garbled)) }
+                let garbled = vendor.client.sanitize(garbled("it is not a response"));
+                SearchOutcome { spent: Vec::new(), results: Err(search_failure(garbled)) }
             }
         }
     }
 
     /// Sends the request until the server accepts it, with the corrections that it asks for.
     /// Returns the response body.
-    async fn ask(&self, query: &str) -> Result<String, SearchFailure> {
+    async fn send_request(&self, query: &str) -> Result<String, SearchFailure> {
         let vendor = &self.vendor;
-        let presented = |failure: Failure| failed(vendor.line.presentable(failure));
+        let search_error = |failure: Failure| search_failure(vendor.client.sanitize(failure));
         let model = &vendor.settings.model;
         let context = context(query);
-        let mut profile = vendor.learned_about(model).profile;
+        let mut profile = vendor.state_of(model).profile;
         if profile.api == Api::ChatCompletions {
             // An effort learned for chat completions does not apply here: this API accepts the
             // field on every server.
-            profile = Profile { api: Api::Responses, effort: EffortRule::AsAsked, ..profile };
+            profile = Profile { api: Api::Responses, effort: EffortRule::AsRequested, ..profile };
         }
-        for _ in 0..CORRECTIONS {
+        for _ in 0..MAX_CORRECTIONS {
             let effort = profile.effort.value(Effort::Low);
-            let request = Request {
+            let request = SearchRequest {
                 model,
                 store: false,
-                max_output_tokens: OUTPUT_TOKENS,
+                max_output_tokens: MAX_OUTPUT_TOKENS,
                 max_tool_calls: MAX_USES,
                 reasoning: effort.map(|effort| Reasoning { effort: Some(effort), summary: None }),
                 instructions: INSTRUCTIONS,
                 tools: [HostedTool { kind: TOOL }],
-                input: [Input { role: "user", content: query }],
+                input: [SearchInput { role: "user", content: query }],
             };
             let body =
-                serde_json::to_vec(&request).map_err(|error| presented(garbled(&error.to_string())))?;
-            let address = door::below(&vendor.base, "/responses");
-            let request = vendor.signed(vendor.line.post(address, body.into())).map_err(presented)?;
-            let response = vendor.line.send(request).await.map_err(presented)?;
+                serde_json::to_vec(&request).map_err(|error| search_error(garbled(&error.to_string())))?;
+            let address = connection::join_path(&vendor.base, "/responses");
+            let request = vendor.with_key(vendor.client.post(address, body.into())).map_err(search_error)?;
+            let response = vendor.client.send(request).await.map_err(search_error)?;
             if response.status().is_success() {
-                return vendor.line.whole(response).await.map_err(presented);
+                return vendor.client.read_body(response).await.map_err(search_error);
             }
-            let refused = vendor.line.refused(response).await;
-            if is_about_search(&refused) {
-                return Err(self.not_allowed(&refused));
+            let refusal = vendor.client.read_refusal(response).await;
+            if is_about_search(&refusal) {
+                return Err(self.not_allowed(&refusal));
             }
-            match profile.after(&refused, &context) {
+            match profile.corrected_after(&refusal, &context) {
                 Some(next) if next.api == Api::Responses => profile = next,
                 // A server without the Responses API has no search either.
-                Some(_) => return Err(self.not_allowed(&refused)),
+                Some(_) => return Err(self.not_allowed(&refusal)),
                 None => {
-                    let failure = vendor.failure(&refused, model);
-                    let is_busy = matches!(failure, Failure::Busy(_));
-                    return Err(if is_busy { SearchFailure::TooMany } else { presented(failure) });
+                    let failure = vendor.failure(&refusal, model);
+                    let is_busy = matches!(failure, Failure::Overloaded(_));
+                    return Err(if is_busy { SearchFailure::TooMany } else { search_error(failure) });
                 }
             }
         }
         Err(SearchFailure::Failed(format!(
-            "the vendor still refuses the request after {CORRECTIONS} corrections."
+            "the vendor still refuses the request after {MAX_CORRECTIONS} corrections."
         )))
     }
 
-    fn not_allowed(&self, refused: &Refusal) -> SearchFailure {
+    fn not_allowed(&self, refusal: &Refusal) -> SearchFailure {
         let settings = &self.vendor.settings;
-        let reason = presentable_text(refusal::message(refused), &settings.key.sent());
-        SearchFailure::NotAllowed { vendor: self.place(), reason, fix: PROJECT }
+        let reason = sanitize_text(refusal::message(refusal), &settings.key.last_sent());
+        SearchFailure::NotAllowed { vendor: self.host_label(), reason, fix: ENABLE_HINT }
     }
 
     /// Returns the name of the vendor or the server for users.
-    fn place(&self) -> String {
+    fn host_label(&self) -> String {
         match self.vendor.base.host_str().unwrap_or_default() {
-            OPENAI => "OpenAI".to_owned(),
+            OPENAI_HOST => "OpenAI".to_owned(),
             host => format!("The server {host}"),
         }
     }
 
-    fn spent(&self, reply: &Reply) -> Vec<Call> {
+    fn spending(&self, reply: &SearchReply) -> Vec<ModelCall> {
         let Some(tokens) = reply.usage else { return Vec::new() };
-        let count = |said: Option<u64>| said.unwrap_or_default().min(MOST_TOKENS);
+        let count = |tokens: Option<u64>| tokens.unwrap_or_default().min(MAX_TOKENS);
         let cached = count(tokens.input_tokens_details.unwrap_or_default().cached_tokens);
         let usage = Usage {
             input: count(tokens.input_tokens).saturating_sub(cached),
@@ -186,40 +186,40 @@ impl WebSearch {
             ..Usage::default()
         };
         // Searches are charged; opening a result page is not.
-        let searches = searches(reply).filter(|call| call["status"] != "failed");
+        let searches = search_items(reply).filter(|call| call["status"] != "failed");
         let searches =
             searches.filter(|call| matches!(call["action"]["type"].as_str(), None | Some("search")));
-        let mut spent = vec![Call { model: self.name(), usage }];
-        spent.extend(charged(searches.count()));
+        let mut spent = vec![ModelCall { model: self.name(), usage }];
+        spent.extend(search_calls(searches.count()));
         spent
     }
 
-    fn findings(&self, reply: &Reply) -> Result<Findings, SearchFailure> {
+    fn results(&self, reply: &SearchReply) -> Result<SearchResults, SearchFailure> {
         if let Some(error) = reply.error["message"].as_str() {
-            let error = presentable_text(error.to_owned(), &self.vendor.settings.key.sent());
+            let error = sanitize_text(error.to_owned(), &self.vendor.settings.key.last_sent());
             return Err(SearchFailure::Failed(format!("the vendor says: {error}")));
         }
-        if searches(reply).next().is_none() {
-            return Err(SearchFailure::NotSearched(self.place()));
+        if search_items(reply).next().is_none() {
+            return Err(SearchFailure::NotSearched(self.host_label()));
         }
-        let mut findings = Findings::default();
+        let mut results = SearchResults::default();
         let messages = reply.output.iter().filter(|item| item["type"] == "message");
         for part in messages.flat_map(|message| message["content"].as_array().into_iter().flatten()) {
-            findings.answer.push_str(part["text"].as_str().unwrap_or_default());
+            results.answer.push_str(part["text"].as_str().unwrap_or_default());
             let annotations = part["annotations"].as_array().into_iter().flatten();
             for citation in annotations.filter(|annotation| annotation["type"] == "url_citation") {
                 let text = |field: &str| citation[field].as_str().unwrap_or_default().to_owned();
                 let url = text("url");
-                if !url.is_empty() && findings.pages.iter().all(|page| page.url != url) {
-                    findings.pages.push(FoundPage { title: text("title"), url, snippet: String::new() });
+                if !url.is_empty() && results.pages.iter().all(|page| page.url != url) {
+                    results.pages.push(ResultPage { title: text("title"), url, snippet: String::new() });
                 }
             }
         }
-        let all_failed = searches(reply).all(|call| call["status"] == "failed");
-        if all_failed && findings.pages.is_empty() {
+        let all_failed = search_items(reply).all(|call| call["status"] == "failed");
+        if all_failed && results.pages.is_empty() {
             return Err(SearchFailure::Unavailable);
         }
-        Ok(findings)
+        Ok(results)
     }
 }
 
@@ -228,31 +228,32 @@ impl VendorSearch for WebSearch {
         format!("openai:{}", self.vendor.settings.model)
     }
 
-    fn most(&self) -> Vec<Call> {
-        let usage = Usage { input: INPUT_TOKENS, output: u64::from(OUTPUT_TOKENS), ..Usage::default() };
-        let mut calls = vec![Call { model: self.name(), usage }];
-        calls.extend(charged(MAX_USES as usize));
+    fn max_calls(&self) -> Vec<ModelCall> {
+        let usage =
+            Usage { input: ESTIMATED_INPUT_TOKENS, output: u64::from(MAX_OUTPUT_TOKENS), ..Usage::default() };
+        let mut calls = vec![ModelCall { model: self.name(), usage }];
+        calls.extend(search_calls(MAX_USES as usize));
         calls
     }
 
-    fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Searched> {
-        self.searched(query).boxed()
+    fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, SearchOutcome> {
+        self.run(query).boxed()
     }
 }
 
-fn searches(reply: &Reply) -> impl Iterator<Item = &Value> {
+fn search_items(reply: &SearchReply) -> impl Iterator<Item = &Value> {
     reply.output.iter().filter(|item| item["type"] == "web_search_call")
 }
 
 /// Returns one ledger call for each search.
-fn charged(searches: usize) -> impl Iterator<Item = Call> {
-    let call = || Call { model: CHARGED_AS.to_owned(), usage: Usage::default() };
+fn search_calls(searches: usize) -> impl Iterator<Item = ModelCall> {
+    let call = || ModelCall { model: LEDGER_NAME.to_owned(), usage: Usage::default() };
     std::iter::repeat_with(call).take(searches)
 }
 
 /// Converts a failed call to a search failure.
-fn failed(failure: Failure) -> SearchFailure {
-    SearchFailure::Failed(failure.of_a_job())
+fn search_failure(failure: Failure) -> SearchFailure {
+    SearchFailure::Failed(failure.job_text())
 }
 
 /// Returns whether a refusal is about the search tool. OpenAI quotes the types of all tools when it
@@ -265,7 +266,7 @@ fn is_about_search(refused: &Refusal) -> bool {
 
 /// Returns a conversation with only the query, for the evaluation of refusals.
 fn context(query: &str) -> Context {
-    let heard = Heard { preface: String::new(), text: query.to_owned(), images: Vec::new() };
+    let input = UserInput { preface: String::new(), text: query.to_owned(), images: Vec::new() };
     Context {
         branch: Branch::Main,
         model: None,
@@ -274,8 +275,8 @@ fn context(query: &str) -> Context {
         interactive: false,
         tools: Arc::from([]),
         instructions: Arc::from(INSTRUCTIONS),
-        said: vec![Arc::new(Said::Human(heard))],
+        entries: vec![Arc::new(EntryContent::User(input))],
         notes: Vec::new(),
-        aside: 0,
+        transient_count: 0,
     }
 }

@@ -6,45 +6,47 @@ use domain::conversation::{Json, Text};
 use engine::ports::Model;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use models::claude::{Company, Hooks, Opinion, Permissions, Stopping, Use, Verdict};
+use models::claude::{
+    Callbacks, PermissionDecision, PermissionHandler, StopAttempt, StopDecision, ToolUse, TurnHooks,
+};
 use serde_json::json;
-use testkit::model_server::Act;
+use testkit::model_server::ScriptedReply;
 
-use crate::stage::{Rig, Talk};
+use crate::support::{Conversation, Rig};
 
 /// Blocks the first stop, allows one command, and records the requests.
 #[derive(Default)]
-struct Strict(Mutex<Vec<String>>);
+struct RecordingCallbacks(Mutex<Vec<String>>);
 
-impl Strict {
-    fn note(&self, what: String) {
+impl RecordingCallbacks {
+    fn record(&self, what: String) {
         self.0.lock().unwrap().push(what);
     }
 }
 
-impl Hooks for Strict {
-    fn used<'a>(&'a self, used: &'a Use, response: &'a Json) -> BoxFuture<'a, ()> {
-        self.note(format!("used {} {}", used.tool, response.0.contains("allowed-output")));
+impl TurnHooks for RecordingCallbacks {
+    fn after_tool_use<'a>(&'a self, used: &'a ToolUse, response: &'a Json) -> BoxFuture<'a, ()> {
+        self.record(format!("used {} {}", used.tool, response.0.contains("allowed-output")));
         ready(()).boxed()
     }
 
-    fn stopping<'a>(&'a self, stopping: &'a Stopping) -> BoxFuture<'a, Opinion> {
-        self.note(format!("stopping {:?} {}", stopping.last, stopping.again));
-        if stopping.again {
-            ready(Opinion::None).boxed()
+    fn before_stop<'a>(&'a self, stopping: &'a StopAttempt) -> BoxFuture<'a, StopDecision> {
+        self.record(format!("stopping {:?} {}", stopping.last_text, stopping.already_blocked));
+        if stopping.already_blocked {
+            ready(StopDecision::Allow).boxed()
         } else {
-            ready(Opinion::Block("report first".to_owned())).boxed()
+            ready(StopDecision::Block("report first".to_owned())).boxed()
         }
     }
 }
 
-impl Permissions for Strict {
-    fn may_use<'a>(&'a self, wanted: &'a Use) -> BoxFuture<'a, Verdict> {
-        self.note(format!("may use {}", wanted.tool));
+impl PermissionHandler for RecordingCallbacks {
+    fn decide<'a>(&'a self, wanted: &'a ToolUse) -> BoxFuture<'a, PermissionDecision> {
+        self.record(format!("may use {}", wanted.tool));
         if wanted.input.0.contains("allowed") {
-            ready(Verdict::Allow).boxed()
+            ready(PermissionDecision::Allow).boxed()
         } else {
-            ready(Verdict::Deny("denied by the human".to_owned())).boxed()
+            ready(PermissionDecision::Deny("denied by the human".to_owned())).boxed()
         }
     }
 }
@@ -52,12 +54,12 @@ impl Permissions for Strict {
 /// EN-13.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-async fn a_stop_that_is_blocked_is_really_blocked() {
-    let strict = Arc::new(Strict::default());
-    let rig = Rig::with(|_| {}, Company { hooks: strict.clone(), ..Company::default() }).await;
-    rig.server.script([Act::says("I am done."), Act::says("Here is my report.")]);
-    let mut talk = Talk::main();
-    talk.human("go");
+async fn blocked_stop_continues_the_turn() {
+    let strict = Arc::new(RecordingCallbacks::default());
+    let rig = Rig::with(|_| {}, Callbacks { hooks: strict.clone(), ..Callbacks::default() }).await;
+    rig.server.script([ScriptedReply::text("I am done."), ScriptedReply::text("Here is my report.")]);
+    let mut talk = Conversation::main();
+    talk.add_user("go");
     let (heard, reply) = talk.reply(&rig.claude).await;
     assert_eq!(heard, "I am done.\n\nHere is my report.");
     assert_eq!(reply.unwrap().blocks.text(), heard);
@@ -72,13 +74,18 @@ async fn a_stop_that_is_blocked_is_really_blocked() {
 
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-async fn a_tool_of_its_own_is_asked_for_and_can_be_denied() {
-    let strict = Arc::new(Strict::default());
-    let company = Company { permissions: strict.clone(), hooks: strict.clone(), ..Company::default() };
+async fn built_in_tool_needs_permission_and_can_be_denied() {
+    let strict = Arc::new(RecordingCallbacks::default());
+    let company = Callbacks { permissions: strict.clone(), hooks: strict.clone(), ..Callbacks::default() };
     let rig = Rig::with(|settings| settings.own_tools = vec!["Bash".to_owned()], company).await;
-    let bash = |command: &str| Act::calls("Bash", &json!({"command": command, "description": "d"}));
-    rig.server.script([bash("touch no"), bash("touch yes; echo allowed-output"), Act::says("Well.")]);
-    let mut talk = Talk::main();
+    let bash =
+        |command: &str| ScriptedReply::tool_call("Bash", &json!({"command": command, "description": "d"}));
+    rig.server.script([
+        bash("touch no"),
+        bash("touch yes; echo allowed-output"),
+        ScriptedReply::text("Well."),
+    ]);
+    let mut talk = Conversation::main();
     talk.say(&rig.claude, "go").await;
     assert!(!rig.home.path().join("no").exists() && rig.home.path().join("yes").exists());
     assert!(rig.last_request().contains("denied by the human"));
@@ -89,13 +96,13 @@ async fn a_tool_of_its_own_is_asked_for_and_can_be_denied() {
 
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-async fn without_anybody_to_ask_nothing_is_allowed() {
-    let rig = Rig::with(|settings| settings.own_tools = vec!["Bash".to_owned()], Company::default()).await;
+async fn default_callbacks_allow_no_built_in_tool() {
+    let rig = Rig::with(|settings| settings.own_tools = vec!["Bash".to_owned()], Callbacks::default()).await;
     rig.server.script([
-        Act::calls("Bash", &json!({"command": "touch no", "description": "d"})),
-        Act::says("Well."),
+        ScriptedReply::tool_call("Bash", &json!({"command": "touch no", "description": "d"})),
+        ScriptedReply::text("Well."),
     ]);
-    Talk::main().say(&rig.claude, "go").await;
+    Conversation::main().say(&rig.claude, "go").await;
     assert!(!rig.home.path().join("no").exists());
     assert!(rig.last_request().contains("this tool is not allowed here"));
     rig.claude.close().await;

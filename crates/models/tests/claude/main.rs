@@ -3,13 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-mod driven;
+mod driver;
+mod error_cases;
 mod failures;
 mod hooks;
 mod measure;
 mod sessions;
-mod signing_in;
-mod stage;
+mod sign_in;
+mod support;
 mod tools;
 mod turns;
-mod ugly;

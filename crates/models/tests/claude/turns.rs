@@ -1,26 +1,26 @@
 //! Turns with the real program.
 
-use domain::conversation::{Block, Heard, Image, Reach, Said};
+use domain::conversation::{Block, Completeness, EntryContent, Image, UserInput};
 use domain::effort::Effort;
-use domain::turn::Stop;
+use domain::turn::StopReason;
 use engine::ports::Model;
-use models::claude::{Company, Mode};
-use testkit::model_server::{Act, Gate};
+use models::claude::{Callbacks, PermissionMode};
+use testkit::model_server::{Gate, ScriptedReply};
 
-use crate::stage::{Rig, Talk, runs};
+use crate::support::{Conversation, Rig, is_running};
 
 /// EN-5: an answer is streamed and ends with its result; the next turn uses the same process.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-async fn one_turn_streams_and_the_next_goes_on_in_the_same_process() {
+async fn turns_stream_and_share_one_process() {
     let rig = Rig::new().await;
-    rig.server.script([Act::says("Hello there, my friend."), Act::says("Still here.")]);
-    let mut talk = Talk::main();
-    talk.human("hi");
+    rig.server.script([ScriptedReply::text("Hello there, my friend."), ScriptedReply::text("Still here.")]);
+    let mut talk = Conversation::main();
+    talk.add_user("hi");
     let (heard, reply) = talk.reply(&rig.claude).await;
     let reply = reply.unwrap();
     assert_eq!(heard, "Hello there, my friend.");
-    assert_eq!((reply.blocks, reply.stop), (vec![Block::Text(heard)], Stop::Said));
+    assert_eq!((reply.blocks, reply.stop_reason), (vec![Block::Text(heard)], StopReason::Finished));
     assert!(reply.usage.output > 0 && reply.usage.cache_write > 0, "{:?}", reply.usage);
     assert_eq!(talk.say(&rig.claude, "and now?").await, "Still here.");
     assert!(rig.last_request().contains("Hello there, my friend."));
@@ -28,18 +28,18 @@ async fn one_turn_streams_and_the_next_goes_on_in_the_same_process() {
     let processes = rig.notices.processes();
     assert_eq!(processes.len(), 1);
     rig.claude.close().await;
-    assert!(!runs(processes[0]));
+    assert!(!is_running(processes[0]));
 }
 
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-async fn words_are_words_whatever_they_look_like_and_pictures_come_first() {
+async fn user_text_is_never_a_command_and_images_come_first() {
     let rig = Rig::new().await;
     std::fs::write(rig.home.path().join("secret.txt"), "the secret").unwrap();
     let image = Image { media_type: "image/png".to_owned(), data: PIXEL.to_owned() };
-    let mut talk = Talk::main();
+    let mut talk = Conversation::main();
     let text = "/compact @secret.txt".to_owned();
-    talk.hear(Said::Human(Heard { preface: String::new(), text, images: vec![image] }));
+    talk.add(EntryContent::User(UserInput { preface: String::new(), text, images: vec![image] }));
     talk.reply(&rig.claude).await.1.unwrap();
     let sent = rig.last_request();
     assert!(sent.contains("/compact @secret.txt") && !sent.contains("the secret"), "{sent}");
@@ -52,12 +52,15 @@ const PIXEL: &str =
 
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-async fn an_interrupted_answer_is_half_kept_and_the_next_message_works() {
+async fn interrupted_answer_keeps_its_text_and_the_next_message_works() {
     let rig = Rig::new().await;
     let gate = Gate::new();
-    rig.server.script([Act::says("Once upon a time there was a").held_at(5, &gate), Act::says("Of course.")]);
-    let mut talk = Talk::main();
-    talk.human("tell me a story");
+    rig.server.script([
+        ScriptedReply::text("Once upon a time there was a").waiting_at_event(5, &gate),
+        ScriptedReply::text("Of course."),
+    ]);
+    let mut talk = Conversation::main();
+    talk.add_user("tell me a story");
     let (told, mut words) = tokio::sync::mpsc::unbounded_channel();
     let listener = move |text: &str| told.send(text.to_owned()).unwrap();
     let half = {
@@ -68,7 +71,7 @@ async fn an_interrupted_answer_is_half_kept_and_the_next_message_works() {
         }
     };
     assert!("Once upon a time".starts_with(half.trim_end()), "{half}");
-    talk.hear(Said::Assistant(vec![Block::Text(half)], Reach::Cut));
+    talk.add(EntryContent::Assistant(vec![Block::Text(half)], Completeness::Interrupted));
     assert_eq!(talk.say(&rig.claude, "shorter please").await, "Of course.");
     let sent = rig.last_request();
     assert!(sent.contains("tell me a story") && sent.contains("shorter please"), "{sent}");
@@ -80,13 +83,13 @@ async fn an_interrupted_answer_is_half_kept_and_the_next_message_works() {
 /// EN-4, MC-27, IF-4: an effort applies from the next message on; a fork has its own.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-async fn the_mode_and_the_effort_change_between_messages() {
+async fn mode_and_effort_change_between_messages() {
     let rig = Rig::new().await;
-    let mut talk = Talk::main();
+    let mut talk = Conversation::main();
     let effort_of_the_last = || rig.server.requests().pop().unwrap().json["output_config"]["effort"].clone();
     talk.say(&rig.claude, "one").await;
     assert_eq!(effort_of_the_last(), "low");
-    rig.claude.set_mode(Mode::AcceptEdits).await.unwrap();
+    rig.claude.set_mode(PermissionMode::AcceptEdits).await.unwrap();
     talk.0.effort = Effort::High;
     talk.say(&rig.claude, "two").await;
     assert_eq!(effort_of_the_last(), "high");
@@ -100,9 +103,9 @@ async fn the_mode_and_the_effort_change_between_messages() {
 /// RC-3: the next answer comes from the chosen model, in the same process and session.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-async fn the_model_that_is_chosen_answers_from_the_next_message_on() {
-    let rig = Rig::with(|settings| settings.choices.model = None, Company::default()).await;
-    let mut talk = Talk::main();
+async fn chosen_model_answers_from_the_next_message_on() {
+    let rig = Rig::with(|settings| settings.runtime.model = None, Callbacks::default()).await;
+    let mut talk = Conversation::main();
     talk.say(&rig.claude, "hi").await;
     let usual = rig.server.requests().pop().unwrap().json["model"].as_str().unwrap().to_owned();
     let mut answers = async |model: Option<&str>, begins: &str| {

@@ -2,12 +2,12 @@
 
 mod cached_share;
 mod caching;
-mod examined;
+mod connection_test;
 mod failures;
 mod forks;
 mod requests;
 mod search;
 mod server;
-pub mod stage;
 mod streams;
 mod strict;
+pub mod support;

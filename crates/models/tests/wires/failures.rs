@@ -5,30 +5,30 @@ use std::time::Duration;
 use domain::context::Context;
 use domain::failure::Failure;
 use expect_test::{Expect, expect};
-use testkit::play::{Act, Fault, Gate, Piece, Refused};
+use testkit::scripted_replies::{ErrorReply, Gate, ReplyFault, ReplyPiece, ScriptedReply};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::api::{ApiKind, BOTH_APIS, Server};
 use crate::hostile::HEAD;
-use crate::stage::{KEY, ask, context, human};
-use crate::wire::{BOTH, Server, Wire};
+use crate::support::{KEY, call_model, context, user};
 
 /// Checks the failure of each act, which is the same for every API except for the name of the
 /// variable.
-async fn check(cases: impl Fn(Wire) -> Vec<(&'static str, Act)>, expected: Expect) {
-    for wire in BOTH {
-        let mut told = String::new();
-        for (name, act) in cases(wire) {
-            told += &format!("{name}: {:?}\n", wire.play(act).await.1.unwrap_err());
+async fn check(cases: impl Fn(ApiKind) -> Vec<(&'static str, ScriptedReply)>, expected: Expect) {
+    for api in BOTH_APIS {
+        let mut actual = String::new();
+        for (name, act) in cases(api) {
+            actual += &format!("{name}: {:?}\n", api.reply_to(act).await.1.unwrap_err());
         }
-        expected.assert_eq(&told.replace(wire.variable(), "[variable]"));
+        expected.assert_eq(&actual.replace(api.key_variable(), "[variable]"));
     }
 }
 
-pub fn refused(status: u16, retry_after: Option<&str>, message: &str) -> Act {
-    Act::empty().with(Fault::Refuse(Refused {
+pub fn refused(status: u16, retry_after: Option<&str>, message: &str) -> ScriptedReply {
+    ScriptedReply::empty().with_fault(ReplyFault::Refuse(ErrorReply {
         status,
         kind: "some_error".to_owned(),
         message: message.to_owned(),
@@ -36,30 +36,30 @@ pub fn refused(status: u16, retry_after: Option<&str>, message: &str) -> Act {
     }))
 }
 
-pub fn bad_call(input: &str) -> Piece {
-    Piece::Call { name: "note".to_owned(), input: input.to_owned() }
+pub fn bad_call(input: &str) -> ReplyPiece {
+    ReplyPiece::Call { name: "note".to_owned(), input: input.to_owned() }
 }
 
 /// E1, E3, E5: each refusal becomes its own kind of failure, with a retry time where there is one.
 #[tokio::test]
-async fn every_refusal_is_a_failure_of_its_kind() {
+async fn every_refusal_maps_to_its_failure() {
     let cases = |_| {
         vec![
             ("401", refused(401, None, "a bad key")),
             ("403", refused(403, None, "This API key may not use this model")),
-            ("403 by its kind", Act::refuses(403, "permission_error", "not for you")),
+            ("403 by its kind", ScriptedReply::refusal(403, "permission_error", "not for you")),
             ("403 about the words", refused(403, None, "Your input was flagged for a keyword.")),
-            ("429 with a time", Act::rate_limited(30)),
+            ("429 with a time", ScriptedReply::rate_limited(30)),
             ("429 with a date", refused(429, Some("Wed, 21 Oct 2026 07:28:00 GMT"), "spend less")),
             ("429 about money", refused(429, None, "Your credit limit is reached")),
             ("429 about nothing", refused(429, None, "slow down")),
             ("402", refused(402, None, "pay")),
             ("503", refused(503, Some("7"), "later")),
-            ("500", Act::broken()),
+            ("500", ScriptedReply::server_error()),
             ("504", refused(504, None, "too slow")),
-            ("400", Act::refuses(400, "invalid_request_error", "too many\u{7}\r\n")),
+            ("400", ScriptedReply::refusal(400, "invalid_request_error", "too many\u{7}\r\n")),
             ("413", refused(413, None, "too large")),
-            ("400 too large", Act::refuses(400, "request_too_large", "too large")),
+            ("400 too large", ScriptedReply::refusal(400, "request_too_large", "too large")),
             ("307", refused(307, None, "over there")),
         ]
     };
@@ -86,20 +86,20 @@ async fn every_refusal_is_a_failure_of_its_kind() {
 
 /// E2, E3: errors after the stream has started.
 #[tokio::test]
-async fn every_broken_stream_is_a_failure_of_its_kind() {
-    let cases = |wire: Wire| {
-        let words = || Act::says("one two three four five six");
-        let (before, after) = wire.around_words();
+async fn every_broken_stream_maps_to_its_failure() {
+    let cases = |wire: ApiKind| {
+        let words = || ScriptedReply::text("one two three four five six");
+        let (before, after) = wire.events_around_text();
         vec![
-            ("cut before words", words().with(Fault::Cut(before))),
-            ("cut after words", words().with(Fault::Cut(after))),
-            ("ended before words", words().with(Fault::End(before))),
-            ("ended after words", words().with(Fault::End(after))),
-            ("garbage", words().with(Fault::Garbage(after))),
-            ("bad json", words().with(Fault::BadJson(after))),
-            ("a page", words().with(Fault::Html)),
-            ("an input that is no object", Act::empty().and(bad_call("[1]"))),
-            ("half an input", Act::empty().and(bad_call(r#"{"text": "#))),
+            ("cut before words", words().with_fault(ReplyFault::Cut(before))),
+            ("cut after words", words().with_fault(ReplyFault::Cut(after))),
+            ("ended before words", words().with_fault(ReplyFault::End(before))),
+            ("ended after words", words().with_fault(ReplyFault::End(after))),
+            ("garbage", words().with_fault(ReplyFault::Garbage(after))),
+            ("bad json", words().with_fault(ReplyFault::BadJson(after))),
+            ("a page", words().with_fault(ReplyFault::Html)),
+            ("an input that is no object", ScriptedReply::empty().with_piece(bad_call("[1]"))),
+            ("half an input", ScriptedReply::empty().with_piece(bad_call(r#"{"text": "#))),
         ]
     };
     let expected = expect![[r#"
@@ -117,13 +117,13 @@ async fn every_broken_stream_is_a_failure_of_its_kind() {
 }
 
 #[tokio::test]
-async fn an_address_where_nobody_listens_is_out_of_reach() {
-    for wire in BOTH {
+async fn address_without_a_server_is_unreachable() {
+    for wire in BOTH_APIS {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
         let model = wire.model(&format!("http://{address}"));
-        let failure = ask(model.as_ref(), &context(vec![human("hi")])).await.1.unwrap_err();
+        let failure = call_model(model.as_ref(), &context(vec![user("hi")])).await.1.unwrap_err();
         let expected = format!("{address}: Connection refused");
         assert!(matches!(&failure, Failure::Unreachable(why) if why.starts_with(&expected)), "{failure:?}");
     }
@@ -131,52 +131,52 @@ async fn an_address_where_nobody_listens_is_out_of_reach() {
 
 /// The clock is paused once all tasks wait, and then advances to the only timer.
 #[tokio::test]
-async fn silence_before_the_first_byte_is_out_of_reach() {
-    for wire in BOTH {
-        let server = wire.serve().await;
+async fn stall_before_the_first_byte_is_unreachable() {
+    for wire in BOTH_APIS {
+        let server = wire.start_server().await;
         let gate = Gate::new();
-        server.script(Act::says("too late").held_back(&gate));
+        server.script(ScriptedReply::text("too late").waiting_at_start(&gate));
         let model = wire.model(&server.url());
-        let context = context(vec![human("hi")]);
+        let context = context(vec![user("hi")]);
         let stop_time = async {
             gate.reached().await;
             tokio::time::pause();
         };
-        let ((_, reply), ()) = tokio::join!(ask(model.as_ref(), &context), stop_time);
+        let ((_, reply), ()) = tokio::join!(call_model(model.as_ref(), &context), stop_time);
         tokio::time::resume();
         assert_eq!(reply.unwrap_err(), Failure::Unreachable("silent for 60 s".to_owned()));
     }
 }
 
 #[tokio::test]
-async fn silence_before_the_first_word_is_out_of_reach_and_after_it_a_cut() {
-    let context = context(vec![human("hi")]);
-    for (wire, heard) in BOTH.into_iter().zip([5, 3]) {
-        let server = wire.serve().await;
-        let said = silent_at(wire, &server, 1, "", &context).await;
+async fn stall_before_the_first_text_is_unreachable_and_after_it_a_cut_off() {
+    let context = context(vec![user("hi")]);
+    for (wire, heard) in BOTH_APIS.into_iter().zip([5, 3]) {
+        let server = wire.start_server().await;
+        let said = stall_at(wire, &server, 1, "", &context).await;
         assert_eq!(said, Failure::Unreachable("silent for 60 s".to_owned()));
-        let said = silent_at(wire, &server, heard, "one two three four", &context).await;
+        let said = stall_at(wire, &server, heard, "one two three four", &context).await;
         assert_eq!(said, Failure::CutOff("silent for 60 s".to_owned()));
     }
 }
 
 /// Returns the failure for a server that stalls at `event`, after `text` was streamed.
-async fn silent_at(wire: Wire, server: &Server, event: usize, words: &str, context: &Context) -> Failure {
+async fn stall_at(wire: ApiKind, server: &Server, event: usize, text: &str, context: &Context) -> Failure {
     let gate = Gate::new();
-    server.script(Act::says("one two three four five").held_at(event, &gate));
+    server.script(ScriptedReply::text("one two three four five").waiting_at_event(event, &gate));
     let model = wire.model(&server.url());
-    let (heard, mut hearing) = mpsc::unbounded_channel();
-    let listener = move |words: &str| heard.send(words.to_owned()).unwrap();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let sink = move |text: &str| sender.send(text.to_owned()).unwrap();
     let stop_time = async {
         gate.reached().await;
         let mut all = String::new();
-        while all != words {
-            all += &hearing.recv().await.unwrap();
+        while all != text {
+            all += &receiver.recv().await.unwrap();
         }
         tokio::time::pause();
         Instant::now()
     };
-    let (reply, since) = tokio::join!(model.reply(context, &listener), stop_time);
+    let (reply, since) = tokio::join!(model.reply(context, &sink), stop_time);
     let waited = since.elapsed();
     tokio::time::resume();
     assert!(waited > Duration::from_secs(50) && waited < Duration::from_secs(61), "{waited:?}");
@@ -185,15 +185,15 @@ async fn silent_at(wire: Wire, server: &Server, event: usize, words: &str, conte
 
 /// Sends `start`, then `again` every 20 seconds of virtual time for an hour. Returns the failure
 /// and the time until it.
-async fn keeps_sending(wire: Wire, start: &str, again: &str) -> (Failure, Duration) {
-    keeps_sending_after(HEAD, wire, start, again).await
+async fn keep_sending(wire: ApiKind, start: &str, again: &str) -> (Failure, Duration) {
+    keep_sending_after(HEAD, wire, start, again).await
 }
 
 /// Like `keep_sending`, with another response head.
-async fn keeps_sending_after(head: &str, wire: Wire, start: &str, again: &str) -> (Failure, Duration) {
+async fn keep_sending_after(head: &str, wire: ApiKind, start: &str, again: &str) -> (Failure, Duration) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let model = wire.model(&format!("http://{}", listener.local_addr().unwrap()));
-    let context = context(vec![human("hi")]);
+    let context = context(vec![user("hi")]);
     let sends = async {
         let (mut socket, _) = listener.accept().await.unwrap();
         let _ = socket.read(&mut vec![0; 65536]).await;
@@ -209,7 +209,7 @@ async fn keeps_sending_after(head: &str, wire: Wire, start: &str, again: &str) -
     };
     let since = Instant::now();
     let failure = tokio::select! {
-        (_, reply) = ask(model.as_ref(), &context) => reply.unwrap_err(),
+        (_, reply) = call_model(model.as_ref(), &context) => reply.unwrap_err(),
         () = sends => unreachable!(),
     };
     let waited = since.elapsed();
@@ -219,16 +219,16 @@ async fn keeps_sending_after(head: &str, wire: Wire, start: &str, again: &str) -
 
 /// A stream that only sends keep-alive signals, in any form, counts as stalled.
 #[tokio::test]
-async fn signals_that_keep_a_connection_open_are_no_part_of_a_reply() {
+async fn keep_alive_signals_count_as_a_stall() {
     let begun = "data: {\"type\":\"message_start\",\"message\":{}}\n\n";
     for (wire, start, again) in [
-        (Wire::Messages, begun, "event: ping\ndata: {\"type\":\"ping\"}\n\n"),
-        (Wire::Messages, begun, ": comment\n\n"),
-        (BOTH[1], "", ": comment\n\n"),
-        (BOTH[1], "", "data: {\"choices\":[]}\n\n"),
-        (BOTH[1], "", "data: {\"choices\":[{\"delta\":{\"content\":\"\"}}]}\n\n"),
+        (ApiKind::Messages, begun, "event: ping\ndata: {\"type\":\"ping\"}\n\n"),
+        (ApiKind::Messages, begun, ": comment\n\n"),
+        (BOTH_APIS[1], "", ": comment\n\n"),
+        (BOTH_APIS[1], "", "data: {\"choices\":[]}\n\n"),
+        (BOTH_APIS[1], "", "data: {\"choices\":[{\"delta\":{\"content\":\"\"}}]}\n\n"),
     ] {
-        let (failure, waited) = keeps_sending(wire, start, again).await;
+        let (failure, waited) = keep_sending(wire, start, again).await;
         assert_eq!(failure, Failure::Unreachable("silent for 60 s".to_owned()), "{again}");
         assert!(waited < Duration::from_secs(61), "{waited:?}: {again}");
     }
@@ -237,7 +237,7 @@ async fn signals_that_keep_a_connection_open_are_no_part_of_a_reply() {
 /// A model that thinks, or a server that buffers the input of a call, sends only keep-alive
 /// signals. Even then a reply has a total timeout.
 #[tokio::test]
-async fn a_reply_has_so_much_time_in_all() {
+async fn reply_has_a_total_timeout() {
     let thinks = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\
                   \"thinking\":\"\",\"signature\":\"\"}}\n\n";
     let calls = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\
@@ -246,11 +246,11 @@ async fn a_reply_has_so_much_time_in_all() {
     let word = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
     let late = "not done after 600 s".to_owned();
     for (wire, start, again, expected) in [
-        (Wire::Messages, thinks, ping, Failure::Unreachable(late.clone())),
-        (Wire::Messages, calls, ping, Failure::Unreachable(late.clone())),
-        (BOTH[1], "", word, Failure::CutOff(late)),
+        (ApiKind::Messages, thinks, ping, Failure::Unreachable(late.clone())),
+        (ApiKind::Messages, calls, ping, Failure::Unreachable(late.clone())),
+        (BOTH_APIS[1], "", word, Failure::CutOff(late)),
     ] {
-        let (failure, waited) = keeps_sending(wire, start, again).await;
+        let (failure, waited) = keep_sending(wire, start, again).await;
         assert_eq!(failure, expected, "{again}");
         assert!((599..=601).contains(&waited.as_secs()), "{waited:?}: {again}");
     }
@@ -258,38 +258,38 @@ async fn a_reply_has_so_much_time_in_all() {
 
 /// A reply as one JSON body has the same total timeout.
 #[tokio::test]
-async fn a_reply_in_one_piece_has_so_much_time_in_all() {
+async fn json_reply_has_a_total_timeout() {
     let head = HEAD.replace("text/event-stream", "application/json");
     assert_ne!(head, HEAD);
-    let (failure, waited) = keeps_sending_after(&head, BOTH[1], "{", " ").await;
+    let (failure, waited) = keep_sending_after(&head, BOTH_APIS[1], "{", " ").await;
     assert_eq!(failure, Failure::Unreachable("not done after 600 s".to_owned()));
     assert!((599..=601).contains(&waited.as_secs()), "{waited:?}");
 }
 
 #[tokio::test]
-async fn the_key_is_sent_and_never_told() {
-    for wire in BOTH {
-        let server = wire.serve_for_us().await;
-        server.script(Act::says("hello"));
-        server.script(Act::refuses(400, "invalid_request_error", &format!("what is {KEY}?")));
-        server.script(Act::refuses(400, "invalid_request_error", &"x".repeat(100_000)));
+async fn key_is_sent_and_never_shown() {
+    for wire in BOTH_APIS {
+        let server = wire.start_server_with_key().await;
+        server.script(ScriptedReply::text("hello"));
+        server.script(ScriptedReply::refusal(400, "invalid_request_error", &format!("what is {KEY}?")));
+        server.script(ScriptedReply::refusal(400, "invalid_request_error", &"x".repeat(100_000)));
         let model = wire.model(&server.url());
-        let context = context(vec![human("hi")]);
-        assert!(ask(model.as_ref(), &context).await.1.is_ok());
-        let told = ask(model.as_ref(), &context).await.1.unwrap_err();
+        let context = context(vec![user("hi")]);
+        assert!(call_model(model.as_ref(), &context).await.1.is_ok());
+        let told = call_model(model.as_ref(), &context).await.1.unwrap_err();
         assert_eq!(told, Failure::Rejected("400: what is [key]?".to_owned()));
-        assert!(ask(model.as_ref(), &context).await.1.unwrap_err().to_string().len() < 500);
-        assert!(!wire.shown().contains(KEY));
+        assert!(call_model(model.as_ref(), &context).await.1.unwrap_err().to_string().len() < 500);
+        assert!(!wire.debug_output().contains(KEY));
         let other = wire.model_with(&server.url(), "sk-other").unwrap();
-        let told = ask(other.as_ref(), &context).await.1.unwrap_err();
-        let named = format!("{}, 401: ", wire.variable());
+        let told = call_model(other.as_ref(), &context).await.1.unwrap_err();
+        let named = format!("{}, 401: ", wire.key_variable());
         assert!(matches!(&told, Failure::BadKey(why) if why.starts_with(&named)), "{told:?}");
     }
 }
 
 #[test]
-fn a_key_with_a_line_break_is_refused_before_anybody_is_called() {
-    for wire in BOTH {
+fn key_with_a_line_break_is_refused_before_any_request() {
+    for wire in BOTH_APIS {
         let told = wire.model_with("http://127.0.0.1:1", "sk-secret\n").err().unwrap();
         let expected =
             "the model's key has a line break or another character that no key has; copy it once more";
@@ -299,15 +299,15 @@ fn a_key_with_a_line_break_is_refused_before_anybody_is_called() {
 
 /// An interrupted turn causes no further cost.
 #[tokio::test]
-async fn a_request_that_is_dropped_ends_at_the_server_too() {
-    for (wire, event) in BOTH.into_iter().zip([4, 2]) {
-        let server = wire.serve().await;
+async fn dropped_request_ends_at_the_server() {
+    for (wire, event) in BOTH_APIS.into_iter().zip([4, 2]) {
+        let server = wire.start_server().await;
         let gate = Gate::new();
-        server.script(Act::says("one two three").held_at(event, &gate));
+        server.script(ScriptedReply::text("one two three").waiting_at_event(event, &gate));
         let model = wire.model(&server.url());
-        let context = context(vec![human("hi")]);
+        let context = context(vec![user("hi")]);
         tokio::select! {
-            _ = ask(model.as_ref(), &context) => panic!("it was held"),
+            _ = call_model(model.as_ref(), &context) => panic!("it was held"),
             () = gate.reached() => {}
         }
         gate.left().await;

@@ -3,10 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod anthropic;
+mod api;
 mod cuts;
 mod failures;
 mod hostile;
 mod openai;
 mod rate_limits;
-mod stage;
-mod wire;
+mod support;

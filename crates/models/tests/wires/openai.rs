@@ -1,7 +1,7 @@
 //! Tests that apply only to the chat-completions and Responses APIs.
 
 mod calls;
-mod examined;
+mod connection_test;
 mod failures;
 mod hostile;
 mod notes;
@@ -9,6 +9,6 @@ mod reasoning;
 mod requests;
 mod search;
 mod server;
-pub mod stage;
 mod streams;
-mod toolless;
+pub mod support;
+mod without_tools;

@@ -2,28 +2,28 @@
 
 use std::sync::Mutex;
 
-use engine::ports::{Head, Hearing};
+use engine::ports::{ResponseHead, StreamSink};
 use expect_test::expect;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::stage::{context, human};
-use crate::wire::{BOTH, Wire};
+use crate::api::{ApiKind, BOTH_APIS};
+use crate::support::{context, user};
 
 /// Records response heads.
 #[derive(Default)]
-struct Heads(Mutex<Vec<Head>>);
+struct RecordedHeads(Mutex<Vec<ResponseHead>>);
 
-impl Hearing for Heads {
-    fn words(&self, _: &str) {}
+impl StreamSink for RecordedHeads {
+    fn text(&self, _: &str) {}
 
-    fn answered(&self, head: &Head) {
+    fn response_head(&self, head: &ResponseHead) {
         self.0.lock().unwrap().push(head.clone());
     }
 }
 
 /// Calls a server that answers with `status` and `limits` and no body. Returns the recorded heads.
-async fn heads(wire: Wire, status: &str, limits: &str) -> Vec<Head> {
+async fn recorded_heads(wire: ApiKind, status: &str, limits: &str) -> Vec<ResponseHead> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let answer = format!(
@@ -38,25 +38,25 @@ async fn heads(wire: Wire, status: &str, limits: &str) -> Vec<Head> {
         }
     };
     let model = wire.model(&url);
-    let context = context(vec![human("hi")]);
-    let told = Heads::default();
+    let context = context(vec![user("hi")]);
+    let recorded = RecordedHeads::default();
     tokio::select! {
-        reply = model.reply(&context, &told) => assert!(reply.is_err(), "there is no body"),
+        reply = model.reply(&context, &recorded) => assert!(reply.is_err(), "there is no body"),
         () = serve => {}
     }
-    told.0.into_inner().unwrap()
+    recorded.0.into_inner().unwrap()
 }
 
 #[tokio::test]
-async fn the_rate_limits_of_each_answer_are_told() {
+async fn rate_limits_of_each_response_are_reported() {
     let mut told = String::new();
-    for (wire, limits) in BOTH.into_iter().zip([
+    for (wire, limits) in BOTH_APIS.into_iter().zip([
         "date: Thu, 19 Nov 2026 03:20:10 GMT\r\nanthropic-ratelimit-requests-limit: 50\r\n\
          anthropic-ratelimit-requests-remaining: 7\r\nanthropic-ratelimit-requests-reset: 2026-11-19T03:20:40Z\r\n",
         "x-ratelimit-limit-requests: 60\r\nx-ratelimit-remaining-requests: 8\r\nx-ratelimit-reset-requests: 52s\r\n",
     ]) {
         for status in ["200 OK", "429 Too Many Requests"] {
-            for head in heads(wire, status, limits).await {
+            for head in recorded_heads(wire, status, limits).await {
                 told += &format!("{status}: accepted {}, {:?}\n", head.accepted, head.limits);
             }
         }

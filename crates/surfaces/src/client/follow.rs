@@ -4,61 +4,61 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-use super::{Client, Events, Shown, Unanswered};
+use super::{Client, ClientError, EventStream, StreamEvent};
 
 /// Delay before the next connection attempt.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// An item of [`Follower`].
 #[derive(Debug)]
-pub enum Followed {
-    Shown(Shown),
+pub enum FollowerEvent {
+    Event(StreamEvent),
     /// The connection was closed.
-    Gone,
+    Closed,
     /// The daemon is running but silent.
-    Still,
+    Unresponsive,
     /// A new connection is open; its event stream starts from the beginning.
-    Back,
+    Reconnected,
 }
 
 /// Event stream that survives restarts of the assistant.
-pub struct Following {
+pub struct Follower {
     client: Client,
-    line: Line,
+    connection: FollowerConnection,
 }
 
-enum Line {
-    Open(Events),
+enum FollowerConnection {
+    Open(EventStream),
     /// No connection; holds the time of the next attempt.
-    Closed(Instant),
+    Waiting(Instant),
 }
 
-impl Following {
-    pub async fn begin(client: &Client) -> Result<Self, Unanswered> {
-        Ok(Self { client: client.clone(), line: Line::Open(client.events().await?) })
+impl Follower {
+    pub async fn start(client: &Client) -> Result<Self, ClientError> {
+        Ok(Self { client: client.clone(), connection: FollowerConnection::Open(client.events().await?) })
     }
 
     /// Returns the next event. Cancel safe.
-    pub async fn next(&mut self) -> Followed {
+    pub async fn next(&mut self) -> FollowerEvent {
         loop {
-            match &mut self.line {
-                Line::Open(events) => {
+            match &mut self.connection {
+                FollowerConnection::Open(events) => {
                     let lost = match events.next().await {
-                        Ok(Some(shown)) => return Followed::Shown(shown),
-                        Ok(None) => Followed::Gone,
-                        Err(_) => Followed::Still,
+                        Ok(Some(shown)) => return FollowerEvent::Event(shown),
+                        Ok(None) => FollowerEvent::Closed,
+                        Err(_) => FollowerEvent::Unresponsive,
                     };
-                    self.line = Line::Closed(Instant::now() + AGAIN);
+                    self.connection = FollowerConnection::Waiting(Instant::now() + RETRY_DELAY);
                     return lost;
                 }
-                Line::Closed(again) => {
+                FollowerConnection::Waiting(again) => {
                     sleep_until(*again).await;
-                    self.line = match self.client.events().await {
-                        Ok(events) => Line::Open(events),
-                        Err(_) => Line::Closed(Instant::now() + AGAIN),
+                    self.connection = match self.client.events().await {
+                        Ok(events) => FollowerConnection::Open(events),
+                        Err(_) => FollowerConnection::Waiting(Instant::now() + RETRY_DELAY),
                     };
-                    if let Line::Open(_) = self.line {
-                        return Followed::Back;
+                    if let FollowerConnection::Open(_) = self.connection {
+                        return FollowerEvent::Reconnected;
                     }
                 }
             }

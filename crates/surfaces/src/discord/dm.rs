@@ -4,80 +4,80 @@
 //! concurrently, because Discord allows three seconds. `OutboxSender` delivers posts in order and
 //! shows the progress of the current answer; reminders have a sender of their own.
 
-mod carrier;
-mod catching_up;
-pub(super) mod connecting;
-mod dressing;
-mod eyes;
-mod hearing;
-pub mod line;
-mod live;
-mod outgoing;
-mod pictures;
-pub(super) mod pressing;
-mod sending;
+mod attachments;
+pub mod connection_status;
+mod delivery;
+pub(super) mod google_connection;
+mod inbound;
+pub(super) mod interactions;
+mod live_answer;
+mod missed_messages;
+mod outbox_sender;
+mod pending_message;
+mod queue_sender;
+mod rendering;
+mod seen_marks;
 mod sign_in;
-mod unfinished;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::assistant::Shown;
+use domain::assistant::Update;
 use domain::record::MessageId;
-use engine::desk::Desk;
+use engine::handle::AssistantHandle;
 use engine::ports::{Archive, Clock, Journal, Outbox, Queue, Surface};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use self::carrier::Carrier;
-use self::hearing::{Hearing, News};
-use self::line::Line;
-use self::outgoing::Sender;
-use self::unfinished::Unfinished;
+use self::connection_status::ConnectionStatus;
+use self::inbound::{InboundEvent, InboundHandler};
+use self::outbox_sender::OutboxSender;
+use self::pending_message::PendingMessage;
+use self::queue_sender::QueueSender;
 use super::commands;
 use super::events::{Event, Interaction};
-use super::gateway::{Beginning, Ended, Gateway, Told};
+use super::gateway::{Gateway, GatewayConfig, GatewayExit, GatewayUpdate};
 use super::rest::Rest;
-use super::wire::Wire;
+use super::transport::DiscordTransport;
 use super::{Snowflake, Token};
-use crate::connecting::Connecting;
-use crate::stage::Stage;
+use crate::account_connector::AccountConnector;
+use crate::event_hub::EventHub;
 
 /// Capacity of the channels for gateway events.
-const NEWS: usize = 1_024;
+const EVENT_BUFFER: usize = 1_024;
 /// Maximum number of interactions answered at a time.
-const ANSWERED_AT_ONCE: usize = 32;
+const MAX_CONCURRENT_INTERACTIONS: usize = 32;
 
 /// Number of unanswered messages at which reading stops. Discord keeps the messages that are not
 /// read.
-const UNANSWERED: usize = 50;
+const MAX_UNANSWERED: usize = 50;
 /// How long to wait for an answer before it is considered lost.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Dependencies of the direct message surface.
 #[derive(Clone)]
-pub struct Ports {
-    pub desk: Desk,
+pub struct DiscordPorts {
+    pub assistant: AssistantHandle,
     pub journal: Arc<dyn Journal>,
     pub archive: Arc<dyn Archive>,
     pub outbox: Arc<dyn Outbox>,
-    pub stage: Arc<Stage>,
+    pub event_hub: Arc<EventHub>,
     pub clock: Arc<dyn Clock>,
     /// The Google account, which can be connected from here.
-    pub google: Arc<dyn Connecting>,
+    pub google: Arc<dyn AccountConnector>,
     /// Publishes the state of the connection.
-    pub line: line::Told,
+    pub status: connection_status::StatusSender,
 }
 
 /// The ids known after signing in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signed {
+pub struct Identity {
     pub application: Snowflake,
     /// The bot's account.
-    pub me: Snowflake,
+    pub bot: Snowflake,
     /// The user, by the pinned id.
     pub owner: Snowflake,
     /// The DM with the user.
@@ -87,33 +87,33 @@ pub struct Signed {
 /// State shared by all loops.
 pub(in crate::discord) struct Shared {
     pub(in crate::discord) rest: Rest,
-    pub(in crate::discord) ports: Ports,
-    pub(in crate::discord) signed: Signed,
+    pub(in crate::discord) ports: DiscordPorts,
+    pub(in crate::discord) identity: Identity,
     /// The DM with the user. Reopening it may return another channel than signing in did.
     channel: AtomicU64,
     /// Messages from Discord that are not answered yet.
-    asked: Mutex<Asked>,
+    unanswered: Mutex<Unanswered>,
     /// The message of a growing answer whose receipt is not stored yet.
-    unfinished: Mutex<Option<Unfinished>>,
+    pending_message: Mutex<Option<PendingMessage>>,
     /// The failure last reported to the user, until a message is sent again.
-    reported: Mutex<Option<Reported>>,
+    reported_failure: Mutex<Option<SendFailure>>,
     /// Notified when a message was answered.
-    room: Notify,
+    answered: Notify,
     /// Notified when the outbox may have changed.
-    pub(in crate::discord) poke: Notify,
+    pub(in crate::discord) outbox_changed: Notify,
 }
 
 /// Kind of failure that was reported to the user.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reported {
+enum SendFailure {
     /// Discord cannot be reached.
-    Away,
+    Unreachable,
     Refused,
 }
 
 /// Messages from Discord that wait for an answer.
 #[derive(Default)]
-struct Asked {
+struct Unanswered {
     open: BTreeSet<MessageId>,
     /// Messages that `OutboxSender` does not know of yet.
     new: Vec<(MessageId, Snowflake)>,
@@ -127,51 +127,51 @@ impl Shared {
 
     /// Opens the DM with the user again. On failure the known channel is used on.
     async fn reopen_dm(&self) {
-        match self.rest.open_dm(self.signed.owner).await {
+        match self.rest.open_dm(self.identity.owner).await {
             Ok(channel) => self.channel.store(channel.0, Ordering::Relaxed),
             Err(trouble) => tracing::warn!(%trouble, "The DM could not be opened anew."),
         }
     }
 
     /// Records that a button's message expects an answer here.
-    fn asked(&self, message: MessageId) {
+    fn unanswered(&self, message: MessageId) {
         self.lock().open.insert(message);
     }
 
     /// Records a message of the user, which has the Discord id `id`.
-    fn heard(&self, message: MessageId, id: Snowflake) {
+    fn record_message(&self, message: MessageId, id: Snowflake) {
         let mut asked = self.lock();
         asked.open.insert(message);
         asked.new.push((message, id));
         drop(asked);
-        self.poke.notify_one();
+        self.outbox_changed.notify_one();
     }
 
-    fn newly_heard(&self) -> Vec<(MessageId, Snowflake)> {
+    fn take_new(&self) -> Vec<(MessageId, Snowflake)> {
         std::mem::take(&mut self.lock().new)
     }
 
-    fn was_asked(&self, message: MessageId) -> bool {
+    fn is_unanswered(&self, message: MessageId) -> bool {
         self.lock().open.contains(&message)
     }
 
-    fn answered(&self, message: MessageId) {
+    fn mark_answered(&self, message: MessageId) {
         self.lock().open.remove(&message);
-        self.room.notify_one();
+        self.answered.notify_one();
     }
 
     /// Waits until few enough messages are unanswered. After a timeout, the unanswered ones are
     /// forgotten.
-    async fn has_room(&self) {
-        while self.lock().open.len() >= UNANSWERED {
-            if tokio::time::timeout(LONGEST_WAIT, self.room.notified()).await.is_err() {
+    async fn wait_for_capacity(&self) {
+        while self.lock().open.len() >= MAX_UNANSWERED {
+            if tokio::time::timeout(ANSWER_TIMEOUT, self.answered.notified()).await.is_err() {
                 self.lock().open.clear();
             }
         }
     }
 
     /// Removes and returns the messages up to `newest` that will not be answered any more.
-    fn over(&self, newest: Option<MessageId>, running: &BTreeSet<MessageId>) -> Vec<MessageId> {
+    fn take_finished(&self, newest: Option<MessageId>, running: &BTreeSet<MessageId>) -> Vec<MessageId> {
         let mut asked = self.lock();
         let over = |id: &MessageId| newest.is_some_and(|newest| *id <= newest) && !running.contains(id);
         let ids: Vec<MessageId> = asked.open.iter().copied().filter(over).collect();
@@ -179,59 +179,65 @@ impl Shared {
         ids
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Unanswered> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notifies the user on the other surfaces, once until a message is sent again.
-    fn report(&self, trouble: Reported, text: &str) {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+    fn report_failure(&self, trouble: SendFailure, text: &str) {
+        let mut reported = self.reported_failure.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = match trouble {
-            Reported::Away => reported.is_some(),
-            Reported::Refused => *reported == Some(Reported::Refused),
+            SendFailure::Unreachable => reported.is_some(),
+            SendFailure::Refused => *reported == Some(SendFailure::Refused),
         };
         if !is_known {
             *reported = Some(trouble);
             drop(reported);
-            self.tell_elsewhere(text);
+            self.notify_other_surfaces(text);
         }
     }
 
     /// Forgets the reported failure after a message was sent.
-    fn trouble_is_over(&self) {
-        *self.reported.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    fn clear_failure(&self) {
+        *self.reported_failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Shows a notice on the other surfaces.
-    fn tell_elsewhere(&self, text: &str) {
-        self.ports.stage.show(&Shown::Notice(text.to_owned()));
+    fn notify_other_surfaces(&self, text: &str) {
+        self.ports.event_hub.show(&Update::Notice(text.to_owned()));
     }
 }
 
 /// Runs the direct message surface until `stop`. A failure is shown on the other surfaces and does
 /// not affect them.
-pub async fn live(wire: Arc<dyn Wire>, token: Token, ports: Ports, seed: u64, stop: CancellationToken) {
-    let stage = Arc::clone(&ports.stage);
-    let line = ports.line.clone();
-    let dm = run(wire, token, ports, seed, stop.clone());
+pub async fn serve(
+    wire: Arc<dyn DiscordTransport>,
+    token: Token,
+    ports: DiscordPorts,
+    seed: u64,
+    stop: CancellationToken,
+) {
+    let stage = Arc::clone(&ports.event_hub);
+    let status = ports.status.clone();
+    let dm = run_session(wire, token, ports, seed, stop.clone());
     if let Err(why) = dm.await {
         tracing::error!(%why, "Discord is left alone until the next start.");
-        stage.show(&Shown::Notice(format!("discord: {why} everything else goes on.")));
-        line.send_replace(Line::Left(why));
+        stage.show(&Update::Notice(format!("discord: {why} everything else goes on.")));
+        status.send_replace(ConnectionStatus::Failed(why));
         // This task must not end before the daemon stops.
         stop.cancelled().await;
     }
 }
 
-async fn run(
-    wire: Arc<dyn Wire>,
+async fn run_session(
+    wire: Arc<dyn DiscordTransport>,
     token: Token,
-    ports: Ports,
+    ports: DiscordPorts,
     seed: u64,
     stop: CancellationToken,
 ) -> Result<(), String> {
     let rest = Rest::new(Arc::clone(&wire));
-    catching_up::begin(&ports).await;
+    missed_messages::init_last_seen(&ports).await;
     let Some(signed) = stop.run_until_cancelled(sign_in::sign_in(&rest, &ports)).await.transpose()? else {
         return Ok(());
     };
@@ -244,94 +250,111 @@ async fn run(
     let shared = Arc::new(Shared {
         rest: rest.clone(),
         ports,
-        signed,
+        identity: signed,
         channel,
-        asked,
-        unfinished,
-        reported,
-        room,
-        poke,
+        unanswered: asked,
+        pending_message: unfinished,
+        reported_failure: reported,
+        answered: room,
+        outbox_changed: poke,
     });
-    let session = sign_in::session(&shared).await;
-    let gateway = Gateway::new(wire, rest, Beginning { token, session, seed });
-    let (news, heard) = mpsc::channel(NEWS);
-    let (told, telling) = mpsc::channel(NEWS);
-    let inside = CancellationToken::new();
+    let session = sign_in::saved_session(&shared).await;
+    let gateway = Gateway::new(wire, rest, GatewayConfig { token, session, seed });
+    let (events_tx, events_rx) = mpsc::channel(EVENT_BUFFER);
+    let (updates_tx, updates_rx) = mpsc::channel(EVENT_BUFFER);
+    let stop_loops = CancellationToken::new();
     let mut loops = JoinSet::new();
-    let mut errands = JoinSet::new();
-    loops.spawn(inside.clone().run_until_cancelled_owned(Hearing::new(Arc::clone(&shared)).run(heard)));
-    loops.spawn(inside.clone().run_until_cancelled_owned(Carrier::new(Arc::clone(&shared)).run()));
-    let reminders = Sender::new(Arc::clone(&shared), Queue::Reminders);
-    loops.spawn(inside.clone().run_until_cancelled_owned(reminders.run()));
-    loops.spawn(inside.clone().run_until_cancelled_owned(sort(Arc::clone(&shared), telling, news)));
-    loops.spawn(inside.clone().run_until_cancelled_owned(connecting::watch(Arc::clone(&shared))));
-    errands.spawn(inside.clone().run_until_cancelled_owned(commands::register(Arc::clone(&shared))));
+    let mut one_shot_tasks = JoinSet::new();
+    loops.spawn(
+        stop_loops.clone().run_until_cancelled_owned(InboundHandler::new(Arc::clone(&shared)).run(events_rx)),
+    );
+    loops.spawn(stop_loops.clone().run_until_cancelled_owned(OutboxSender::new(Arc::clone(&shared)).run()));
+    let reminders = QueueSender::new(Arc::clone(&shared), Queue::Reminders);
+    loops.spawn(stop_loops.clone().run_until_cancelled_owned(reminders.run()));
+    loops.spawn(stop_loops.clone().run_until_cancelled_owned(dispatch(
+        Arc::clone(&shared),
+        updates_rx,
+        events_tx,
+    )));
+    loops.spawn(
+        stop_loops.clone().run_until_cancelled_owned(google_connection::watch_access(Arc::clone(&shared))),
+    );
+    one_shot_tasks
+        .spawn(stop_loops.clone().run_until_cancelled_owned(commands::register(Arc::clone(&shared))));
     let ended = tokio::select! {
-        ended = gateway.run(told, stop.clone()) => Some(ended),
+        ended = gateway.run(updates_tx, stop.clone()) => Some(ended),
         _ = loops.join_next() => None,
     };
-    inside.cancel();
-    while loops.join_next().await.is_some() || errands.join_next().await.is_some() {}
+    stop_loops.cancel();
+    while loops.join_next().await.is_some() || one_shot_tasks.join_next().await.is_some() {}
     match ended {
-        Some(Ended::Stopped) => Ok(()),
-        Some(Ended::Fatal(fatal)) => Err(fatal.to_string()),
-        Some(Ended::Unheard) | None => Err("a part of me that lives there broke; start again.".to_owned()),
+        Some(GatewayExit::Stopped) => Ok(()),
+        Some(GatewayExit::Fatal(fatal)) => Err(fatal.to_string()),
+        Some(GatewayExit::ReceiverClosed) | None => {
+            Err("a part of me that lives there broke; start again.".to_owned())
+        }
     }
 }
 
 /// Answers interactions concurrently and passes other events on in order.
-async fn sort(shared: Arc<Shared>, mut telling: mpsc::Receiver<Told>, news: mpsc::Sender<News>) {
+async fn dispatch(
+    shared: Arc<Shared>,
+    mut updates: mpsc::Receiver<GatewayUpdate>,
+    events: mpsc::Sender<InboundEvent>,
+) {
     let mut answering = JoinSet::new();
-    while let Some(told) = telling.recv().await {
-        follow(&shared.ports.line, &told);
-        let next = match told {
-            Told::Event(Event::Interaction(interaction)) => {
-                if answering.len() >= ANSWERED_AT_ONCE {
+    while let Some(update) = updates.recv().await {
+        publish_status(&shared.ports.status, &update);
+        let next = match update {
+            GatewayUpdate::Event(Event::Interaction(interaction)) => {
+                if answering.len() >= MAX_CONCURRENT_INTERACTIONS {
                     answering.join_next().await;
                 }
                 answering.spawn(answer(Arc::clone(&shared), interaction));
                 continue;
             }
-            Told::Event(Event::Message(message)) => News::Message(message),
-            Told::Event(Event::Reaction(reaction)) => News::Reaction(reaction),
-            Told::Event(Event::Ready { .. }) => News::Began,
-            Told::Keep(session) => News::Keep(session),
-            Told::Forget => News::Forget,
-            Told::Down(why) => {
+            GatewayUpdate::Event(Event::Message(message)) => InboundEvent::Message(message),
+            GatewayUpdate::Event(Event::Reaction(reaction)) => InboundEvent::Reaction(reaction),
+            GatewayUpdate::Event(Event::Ready { .. }) => InboundEvent::SessionStarted,
+            GatewayUpdate::SaveSession(session) => InboundEvent::SaveSession(session),
+            GatewayUpdate::DropSession => InboundEvent::DropSession,
+            GatewayUpdate::Disconnected(why) => {
                 tracing::info!(%why, "The connection to Discord is made again.");
                 continue;
             }
-            Told::Event(Event::Resumed | Event::MessageEdited(_) | Event::MessageGone { .. }) => continue,
+            GatewayUpdate::Event(Event::Resumed | Event::MessageEdited(_) | Event::MessageDeleted { .. }) => {
+                continue;
+            }
         };
         while answering.try_join_next().is_some() {}
-        if news.send(next).await.is_err() {
+        if events.send(next).await.is_err() {
             return;
         }
     }
 }
 
 /// Publishes the state of the connection after a gateway update.
-fn follow(line: &line::Told, told: &Told) {
-    match told {
-        Told::Event(Event::Ready { .. } | Event::Resumed) => {
-            line.send_replace(Line::Connected);
+fn publish_status(status: &connection_status::StatusSender, update: &GatewayUpdate) {
+    match update {
+        GatewayUpdate::Event(Event::Ready { .. } | Event::Resumed) => {
+            status.send_replace(ConnectionStatus::Connected);
         }
-        Told::Down(why) => {
-            line.send_replace(Line::Away(why.to_string()));
+        GatewayUpdate::Disconnected(why) => {
+            status.send_replace(ConnectionStatus::Reconnecting(why.to_string()));
         }
-        Told::Event(
+        GatewayUpdate::Event(
             Event::Interaction(_)
             | Event::Message(_)
             | Event::Reaction(_)
             | Event::MessageEdited(_)
-            | Event::MessageGone { .. },
+            | Event::MessageDeleted { .. },
         )
-        | Told::Keep(_)
-        | Told::Forget => {}
+        | GatewayUpdate::SaveSession(_)
+        | GatewayUpdate::DropSession => {}
     }
 }
 
 async fn answer(shared: Arc<Shared>, interaction: Interaction) {
-    pressing::answer(&shared, &interaction).await;
-    shared.poke.notify_one();
+    interactions::answer(&shared, &interaction).await;
+    shared.outbox_changed.notify_one();
 }

@@ -10,8 +10,8 @@ use crate::discord::Snowflake;
 pub mod interaction;
 pub mod message;
 
-pub use interaction::{Asked, Given, Interaction, InteractionToken};
-pub use message::{Attachment, Author, Message, Quoted, ReplyTo, Sort};
+pub use interaction::{Interaction, InteractionKind, InteractionToken, OptionValue};
+pub use message::{Attachment, Author, Message, MessageType, QuotedMessage, ReplyTo};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -25,7 +25,7 @@ pub enum Event {
     /// A message of any author, including the bot.
     Message(Message),
     MessageEdited(Message),
-    MessageGone {
+    MessageDeleted {
         channel: Snowflake,
         message: Snowflake,
     },
@@ -42,27 +42,27 @@ pub struct Reaction {
     pub message: Snowflake,
     /// The emoji itself, or the name of a custom one.
     pub emoji: String,
-    pub turn: Turn,
+    pub change: ReactionChange,
 }
 
 /// Direction of a change of reactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum ReactionChange {
     Added,
     Removed,
 }
 
 /// Parses the event called `name`. Returns `None` if it is not needed.
-pub fn read(name: &str, data: &Value) -> Result<Option<Event>, String> {
+pub fn parse(name: &str, data: &Value) -> Result<Option<Event>, String> {
     let event = match name {
         "READY" => ready(data),
         "RESUMED" => Ok(Event::Resumed),
-        "MESSAGE_CREATE" => message::read(data).map(Event::Message),
-        "MESSAGE_UPDATE" => message::read(data).map(Event::MessageEdited),
-        "MESSAGE_DELETE" => gone(data),
-        "MESSAGE_REACTION_ADD" => reaction(data, Turn::Added),
-        "MESSAGE_REACTION_REMOVE" => reaction(data, Turn::Removed),
-        "INTERACTION_CREATE" => interaction::read(data).map(Event::Interaction),
+        "MESSAGE_CREATE" => message::parse(data).map(Event::Message),
+        "MESSAGE_UPDATE" => message::parse(data).map(Event::MessageEdited),
+        "MESSAGE_DELETE" => message_deleted(data),
+        "MESSAGE_REACTION_ADD" => reaction(data, ReactionChange::Added),
+        "MESSAGE_REACTION_REMOVE" => reaction(data, ReactionChange::Removed),
+        "INTERACTION_CREATE" => interaction::parse(data).map(Event::Interaction),
         _ => return Ok(None),
     };
     event.map(Some).map_err(|missing| format!("{name} from Discord has {missing}; it is passed over"))
@@ -72,17 +72,17 @@ fn ready(data: &Value) -> Result<Event, String> {
     Ok(Event::Ready { user: id(&data["user"], "id")? })
 }
 
-fn gone(data: &Value) -> Result<Event, String> {
-    Ok(Event::MessageGone { channel: id(data, "channel_id")?, message: id(data, "id")? })
+fn message_deleted(data: &Value) -> Result<Event, String> {
+    Ok(Event::MessageDeleted { channel: id(data, "channel_id")?, message: id(data, "id")? })
 }
 
-fn reaction(data: &Value, turn: Turn) -> Result<Event, String> {
+fn reaction(data: &Value, change: ReactionChange) -> Result<Event, String> {
     Ok(Event::Reaction(Reaction {
         user: id(data, "user_id")?,
         channel: id(data, "channel_id")?,
         message: id(data, "message_id")?,
         emoji: text(&data["emoji"], "name")?.to_owned(),
-        turn,
+        change,
     }))
 }
 

@@ -10,24 +10,24 @@ use tokio_util::sync::CancellationToken;
 
 use crate::discord::Token;
 use crate::discord::events::Event;
-use crate::discord::rest::{Rest, Trouble};
-use crate::discord::wire::{Incoming, Socket, Wire};
+use crate::discord::rest::{DiscordError, Rest};
+use crate::discord::transport::{DiscordTransport, GatewaySocket, Incoming};
 
 mod address;
-mod beat;
+mod backoff;
 mod fatal;
 mod frame;
+mod heartbeat;
 pub mod machine;
-mod patience;
 
 pub use fatal::Fatal;
 use machine::{Input, Machine, Output};
 
 /// Number of pending updates at which reading from the socket stops.
-const UNHEARD: usize = 1024;
-const OPENING: Duration = Duration::from_secs(20);
+const MAX_PENDING: usize = 1024;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Timeout for sending a frame or closing.
-const CLOSING: Duration = Duration::from_secs(2);
+const SEND_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A session that can be resumed, also by a later process.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -41,30 +41,30 @@ pub struct Session {
 
 /// Update from the gateway.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum GatewayUpdate {
     Event(Event),
     /// All updates so far belong to this session. To be stored once they are handled.
-    Keep(Session),
+    SaveSession(Session),
     /// The stored session is invalid.
-    Forget,
+    DropSession,
     /// The connection was lost, for this reason; it is being made again.
-    Down(String),
+    Disconnected(String),
 }
 
 /// Why the gateway ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum GatewayExit {
     /// Stopped on request; the session can be resumed.
     Stopped,
     /// It cannot work until the user acts.
     Fatal(Fatal),
     /// The receiver of updates was closed.
-    Unheard,
+    ReceiverClosed,
 }
 
 /// Parameters of a gateway.
 #[derive(Debug)]
-pub struct Beginning {
+pub struct GatewayConfig {
     pub token: Token,
     /// The stored session, if there is one.
     pub session: Option<Session>,
@@ -74,82 +74,82 @@ pub struct Beginning {
 
 /// A gateway connection that is re-established as needed.
 pub struct Gateway {
-    wire: Arc<dyn Wire>,
+    transport: Arc<dyn DiscordTransport>,
     rest: Rest,
     machine: Machine,
-    began: Instant,
-    line: Line,
-    unheard: VecDeque<Told>,
+    started_at: Instant,
+    connection: GatewayConnection,
+    pending: VecDeque<GatewayUpdate>,
 }
 
 /// State of the connection.
-enum Line {
+enum GatewayConnection {
     Down,
     /// The gateway address is being requested.
-    Asking(Waiting<Result<String, Trouble>>),
-    Opening(Waiting<Option<Box<dyn Socket>>>),
-    Up(Box<dyn Socket>),
+    Locating(PendingFuture<Result<String, DiscordError>>),
+    Opening(PendingFuture<Option<Box<dyn GatewaySocket>>>),
+    Up(Box<dyn GatewaySocket>),
 }
 
-type Waiting<T> = futures_util::future::BoxFuture<'static, T>;
+type PendingFuture<T> = futures_util::future::BoxFuture<'static, T>;
 
 impl Gateway {
     /// Creates a gateway over `transport` that asks `rest` for its address.
-    pub fn new(wire: Arc<dyn Wire>, rest: Rest, beginning: Beginning) -> Self {
-        let Beginning { token, session, seed } = beginning;
+    pub fn new(transport: Arc<dyn DiscordTransport>, rest: Rest, config: GatewayConfig) -> Self {
+        let GatewayConfig { token, session, seed } = config;
         Self {
-            wire,
+            transport,
             rest,
             machine: Machine::new(token, session, seed),
-            began: Instant::now(),
-            line: Line::Down,
-            unheard: VecDeque::new(),
+            started_at: Instant::now(),
+            connection: GatewayConnection::Down,
+            pending: VecDeque::new(),
         }
     }
 
     /// Keeps the connection up until `stop` and sends updates to `listener`. Returns when it cannot
     /// continue.
-    pub async fn run(mut self, listener: Sender<Told>, stop: CancellationToken) -> Ended {
-        let mut next = Some(Input::Began);
+    pub async fn run(mut self, listener: Sender<GatewayUpdate>, stop: CancellationToken) -> GatewayExit {
+        let mut next = Some(Input::Start);
         loop {
             if let Some(input) = next.take()
                 && let Some(fatal) = self.feed(input).await
             {
-                self.tell_the_rest(&listener).await;
-                return Ended::Fatal(fatal);
+                self.forward_all(&listener).await;
+                return GatewayExit::Fatal(fatal);
             }
             next = tokio::select! {
                 biased;
                 () = stop.cancelled() => {
                     self.feed(Input::Stop).await;
-                    self.tell_the_rest(&listener).await;
-                    return Ended::Stopped;
+                    self.forward_all(&listener).await;
+                    return GatewayExit::Stopped;
                 }
-                heard = tell(&listener, &mut self.unheard) => match heard {
+                heard = forward_next(&listener, &mut self.pending) => match heard {
                     Ok(()) => None,
-                    Err(Deaf) => {
+                    Err(ReceiverClosed) => {
                         self.feed(Input::Stop).await;
-                        return Ended::Unheard;
+                        return GatewayExit::ReceiverClosed;
                     }
                 },
-                () = until(self.began, self.machine.wakes()) => Some(Input::TimePassed),
-                input = self.line.next(), if self.unheard.len() < UNHEARD => Some(input),
+                () = wait_until(self.started_at, self.machine.next_wake()) => Some(Input::TimePassed),
+                input = self.connection.next(), if self.pending.len() < MAX_PENDING => Some(input),
             };
         }
     }
 
     /// Passes `input` to the machine and executes its outputs.
     async fn feed(&mut self, input: Input) -> Option<Fatal> {
-        if let Input::Closed(_) | Input::Dropped | Input::Unreachable(_) = input {
-            self.line = Line::Down;
+        if let Input::Closed(_) | Input::Lost | Input::Unreachable(_) = input {
+            self.connection = GatewayConnection::Down;
         }
-        for output in self.machine.on(input, self.began.elapsed()) {
+        for output in self.machine.on(input, self.started_at.elapsed()) {
             match output {
-                Output::Ask { after } => self.line = self.ask(after),
-                Output::Connect { url, after } => self.line = self.open(url, after),
-                Output::Say(text) => self.say(text).await,
+                Output::Locate { after } => self.connection = self.locate(after),
+                Output::Connect { url, after } => self.connection = self.connect(url, after),
+                Output::Send(text) => self.send(text).await,
                 Output::Close(code) => self.close(code).await,
-                Output::Tell(told) => self.unheard.push_back(told),
+                Output::Update(told) => self.pending.push_back(told),
                 Output::Log(words) => tracing::warn!("{words}"),
                 Output::GiveUp(fatal) => return Some(fatal),
             }
@@ -157,49 +157,51 @@ impl Gateway {
         None
     }
 
-    fn ask(&self, after: Duration) -> Line {
+    fn locate(&self, after: Duration) -> GatewayConnection {
         let rest = self.rest.clone();
-        Line::Asking(Box::pin(async move {
+        GatewayConnection::Locating(Box::pin(async move {
             tokio::time::sleep(after).await;
             rest.gateway_url().await
         }))
     }
 
-    fn open(&self, url: String, after: Duration) -> Line {
-        let wire = Arc::clone(&self.wire);
-        Line::Opening(Box::pin(async move {
+    fn connect(&self, url: String, after: Duration) -> GatewayConnection {
+        let wire = Arc::clone(&self.transport);
+        GatewayConnection::Opening(Box::pin(async move {
             tokio::time::sleep(after).await;
-            tokio::time::timeout(OPENING, wire.connect(&url)).await.ok().and_then(Result::ok)
+            tokio::time::timeout(CONNECT_TIMEOUT, wire.connect(&url)).await.ok().and_then(Result::ok)
         }))
     }
 
     /// A failure is noticed at the next read.
-    async fn say(&mut self, text: String) {
-        if let Line::Up(socket) = &mut self.line {
-            let _ = tokio::time::timeout(CLOSING, socket.say(text)).await;
+    async fn send(&mut self, text: String) {
+        if let GatewayConnection::Up(socket) = &mut self.connection {
+            let _ = tokio::time::timeout(SEND_TIMEOUT, socket.send(text)).await;
         }
     }
 
     async fn close(&mut self, code: u16) {
-        if let Line::Up(mut socket) = std::mem::replace(&mut self.line, Line::Down) {
-            let _ = tokio::time::timeout(CLOSING, socket.close(code)).await;
+        if let GatewayConnection::Up(mut socket) =
+            std::mem::replace(&mut self.connection, GatewayConnection::Down)
+        {
+            let _ = tokio::time::timeout(SEND_TIMEOUT, socket.close(code)).await;
         }
     }
 
-    async fn tell_the_rest(&mut self, listener: &Sender<Told>) {
-        while !self.unheard.is_empty() && tell(listener, &mut self.unheard).await.is_ok() {}
+    async fn forward_all(&mut self, listener: &Sender<GatewayUpdate>) {
+        while !self.pending.is_empty() && forward_next(listener, &mut self.pending).await.is_ok() {}
     }
 }
 
-impl Line {
+impl GatewayConnection {
     /// Returns the next input. Cancel safe.
     async fn next(&mut self) -> Input {
         match self {
             Self::Down => std::future::pending().await,
-            Self::Asking(asking) => {
+            Self::Locating(asking) => {
                 let answer = asking.await;
                 *self = Self::Down;
-                Input::Gateway(answer)
+                Input::Located(answer)
             }
             Self::Opening(opening) => match opening.await {
                 Some(socket) => {
@@ -211,28 +213,31 @@ impl Line {
             Self::Up(socket) => match socket.next().await {
                 Incoming::Text(text) => Input::Text(text),
                 Incoming::Closed(code) => Input::Closed(code),
-                Incoming::Dropped => Input::Dropped,
+                Incoming::Lost => Input::Lost,
             },
         }
     }
 }
 
-struct Deaf;
+struct ReceiverClosed;
 
 /// Forwards the oldest pending update. Without one, waits until the receiver is closed.
-async fn tell(listener: &Sender<Told>, unheard: &mut VecDeque<Told>) -> Result<(), Deaf> {
-    if unheard.is_empty() {
+async fn forward_next(
+    listener: &Sender<GatewayUpdate>,
+    pending: &mut VecDeque<GatewayUpdate>,
+) -> Result<(), ReceiverClosed> {
+    if pending.is_empty() {
         listener.closed().await;
-        return Err(Deaf);
+        return Err(ReceiverClosed);
     }
-    let place = listener.reserve().await.map_err(|_| Deaf)?;
-    if let Some(told) = unheard.pop_front() {
-        place.send(told);
+    let permit = listener.reserve().await.map_err(|_| ReceiverClosed)?;
+    if let Some(update) = pending.pop_front() {
+        permit.send(update);
     }
     Ok(())
 }
 
-async fn until(began: Instant, time: Option<Duration>) {
+async fn wait_until(began: Instant, time: Option<Duration>) {
     match time {
         Some(time) => tokio::time::sleep_until(began + time).await,
         None => std::future::pending().await,

@@ -3,19 +3,19 @@
 use serde_json::{Map, Value, json};
 
 use crate::discord::Snowflake;
-use crate::discord::wire::{Body, File};
+use crate::discord::transport::{Body, File};
 
 pub mod embed;
 pub mod form;
 pub mod row;
 
 pub use embed::{Embed, Field};
-pub use form::{Form, FormField, Lines};
-pub use row::{Button, Choice, Press, Row, Select, Style};
+pub use form::{Form, FormField, TextSize};
+pub use row::{Button, ButtonKind, Choice, Row, Select, Style};
 
 /// The content of a new or edited message.
 #[derive(Clone, Debug, Default)]
-pub struct Outgoing {
+pub struct OutgoingMessage {
     pub content: String,
     pub embeds: Vec<Embed>,
     /// Buttons and menus.
@@ -41,25 +41,25 @@ impl Flags {
 
     /// Returns the union of both.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Returns true if all of `other` are set.
-    pub fn has(self, other: Self) -> bool {
+    pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
-impl Outgoing {
+impl OutgoingMessage {
     /// Creates a message with text only.
-    pub fn words(content: impl Into<String>) -> Self {
+    pub fn text(content: impl Into<String>) -> Self {
         Self { content: content.into(), ..Self::default() }
     }
 
     /// Returns the request body for a new message.
-    pub(crate) fn creation(&self, nonce: Option<&str>) -> Body {
-        let mut value = self.shown();
+    pub(crate) fn create_body(&self, nonce: Option<&str>) -> Body {
+        let mut value = self.common_fields();
         if self.flags != Flags::default() {
             value.insert("flags".to_owned(), self.flags.0.into());
         }
@@ -75,27 +75,27 @@ impl Outgoing {
     }
 
     /// Returns the request body for an edit. Link previews are the only flag that can be changed.
-    pub(crate) fn edit(&self) -> Body {
-        let mut value = self.shown();
-        let preview = if self.flags.has(Flags::NO_EMBEDS) { Flags::NO_EMBEDS.0 } else { 0 };
+    pub(crate) fn edit_body(&self) -> Body {
+        let mut value = self.common_fields();
+        let preview = if self.flags.contains(Flags::NO_EMBEDS) { Flags::NO_EMBEDS.0 } else { 0 };
         value.insert("flags".to_owned(), preview.into());
         self.with_files(Value::Object(value))
     }
 
     /// Returns the data of a callback.
-    pub(crate) fn data(&self) -> Value {
-        let mut value = self.shown();
+    pub(crate) fn callback_data(&self) -> Value {
+        let mut value = self.common_fields();
         if self.flags != Flags::default() {
             value.insert("flags".to_owned(), self.flags.0.into());
         }
         Value::Object(value)
     }
 
-    fn shown(&self) -> Map<String, Value> {
+    fn common_fields(&self) -> Map<String, Value> {
         let mut value = Map::new();
         value.insert("content".to_owned(), self.content.as_str().into());
-        value.insert("embeds".to_owned(), self.embeds.iter().map(Embed::value).collect());
-        value.insert("components".to_owned(), self.rows.iter().map(Row::value).collect());
+        value.insert("embeds".to_owned(), self.embeds.iter().map(Embed::to_json).collect());
+        value.insert("components".to_owned(), self.rows.iter().map(Row::to_json).collect());
         // Mentions are disabled, whatever the content.
         value.insert("allowed_mentions".to_owned(), json!({ "parse": [] }));
         if !self.files.is_empty() {
@@ -121,13 +121,13 @@ fn attachments(files: &[File]) -> Value {
 /// First response to an interaction.
 #[derive(Clone, Debug)]
 pub enum Callback {
-    Message(Outgoing),
+    Message(OutgoingMessage),
     /// A message will follow, with these flags.
-    Later(Flags),
+    Deferred(Flags),
     /// Acknowledges a component without changing its message yet.
-    Heard,
+    Acknowledge,
     /// Changes the message of the component.
-    Update(Outgoing),
+    Update(OutgoingMessage),
     /// Autocompletion: pairs of label and value.
     Choices(Vec<(String, String)>),
     Form(Form),
@@ -135,18 +135,22 @@ pub enum Callback {
 
 impl Callback {
     /// Returns the request body.
-    pub(crate) fn body(&self) -> Body {
+    pub(crate) fn to_body(&self) -> Body {
         match self {
-            Self::Message(message) => message.with_files(json!({ "type": 4, "data": message.data() })),
-            Self::Later(flags) => Body::Json(json!({ "type": 5, "data": { "flags": flags.0 } })),
-            Self::Heard => Body::Json(json!({ "type": 6 })),
-            Self::Update(message) => message.with_files(json!({ "type": 7, "data": message.data() })),
+            Self::Message(message) => {
+                message.with_files(json!({ "type": 4, "data": message.callback_data() }))
+            }
+            Self::Deferred(flags) => Body::Json(json!({ "type": 5, "data": { "flags": flags.0 } })),
+            Self::Acknowledge => Body::Json(json!({ "type": 6 })),
+            Self::Update(message) => {
+                message.with_files(json!({ "type": 7, "data": message.callback_data() }))
+            }
             Self::Choices(choices) => {
                 let one = |(name, value): &(String, String)| json!({ "name": name, "value": value });
                 let choices: Value = choices.iter().take(25).map(one).collect();
                 Body::Json(json!({ "type": 8, "data": { "choices": choices } }))
             }
-            Self::Form(form) => Body::Json(json!({ "type": 9, "data": form.value() })),
+            Self::Form(form) => Body::Json(json!({ "type": 9, "data": form.to_json() })),
         }
     }
 }

@@ -14,156 +14,162 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
-use crate::discord::limits::{Limits, Route, Told, Wait, Weight};
-use crate::discord::wire::{Answer, Call, Method, Unfetched, Wire};
+use crate::discord::rate_limits::{RateLimits, ResponseInfo, Route, Wait, Weight};
+use crate::discord::transport::{DiscordTransport, FetchError, HttpRequest, HttpResponse, Method};
 
 mod account;
 mod channel;
+mod error;
 mod interaction;
 mod request;
-mod trouble;
 
 pub use account::{Application, Owner};
-pub use trouble::Trouble;
+pub use error::DiscordError;
 
 use request::Request;
 
 /// REST client. Clones share their limits.
 #[derive(Clone)]
 pub struct Rest {
-    office: Arc<Office>,
+    inner: Arc<Inner>,
     /// Whether its requests have priority over others.
-    overtakes: bool,
+    has_priority: bool,
 }
 
-struct Office {
-    wire: Arc<dyn Wire>,
-    opened: Instant,
-    limits: Mutex<Limits>,
+struct Inner {
+    transport: Arc<dyn DiscordTransport>,
+    started_at: Instant,
+    limits: Mutex<RateLimits>,
     lanes: Mutex<BTreeMap<Route, Arc<Lane>>>,
 }
 
 /// Queue of the requests of one route and channel.
 struct Lane {
     /// Held by one normal request at a time.
-    usual: Semaphore,
+    normal: Semaphore,
     /// Held by one priority request at a time.
-    overtaking: Semaphore,
+    priority: Semaphore,
     /// Number of pending priority requests.
-    ahead: watch::Sender<usize>,
+    priority_pending: watch::Sender<usize>,
 }
 
 /// Registers a priority request; normal ones continue after it is dropped.
-struct Ahead<'a>(&'a Lane);
+struct PriorityGuard<'a>(&'a Lane);
 
 impl Lane {
     fn new() -> Self {
         let usual = Semaphore::new(1);
         let overtaking = Semaphore::new(1);
-        Self { usual, overtaking, ahead: watch::Sender::new(0) }
+        Self { normal: usual, priority: overtaking, priority_pending: watch::Sender::new(0) }
     }
 }
 
-impl<'a> Ahead<'a> {
-    fn of(lane: &'a Lane) -> Self {
-        lane.ahead.send_modify(|ahead| *ahead += 1);
+impl<'a> PriorityGuard<'a> {
+    fn new(lane: &'a Lane) -> Self {
+        lane.priority_pending.send_modify(|ahead| *ahead += 1);
         Self(lane)
     }
 }
 
-impl Drop for Ahead<'_> {
+impl Drop for PriorityGuard<'_> {
     fn drop(&mut self) {
-        self.0.ahead.send_modify(|ahead| *ahead -= 1);
+        self.0.priority_pending.send_modify(|ahead| *ahead -= 1);
     }
 }
 
 impl Rest {
     /// Creates a client over `transport`.
-    pub fn new(wire: Arc<dyn Wire>) -> Self {
-        let office =
-            Office { wire, opened: Instant::now(), limits: Mutex::default(), lanes: Mutex::default() };
-        Self { office: Arc::new(office), overtakes: false }
+    pub fn new(wire: Arc<dyn DiscordTransport>) -> Self {
+        let office = Inner {
+            transport: wire,
+            started_at: Instant::now(),
+            limits: Mutex::default(),
+            lanes: Mutex::default(),
+        };
+        Self { inner: Arc::new(office), has_priority: false }
     }
 
     /// Returns a client whose requests have priority.
-    pub fn overtaking(&self) -> Self {
-        Self { overtakes: true, ..self.clone() }
+    pub fn with_priority(&self) -> Self {
+        Self { has_priority: true, ..self.clone() }
     }
 
     /// Downloads an attachment of at most `limit` bytes.
-    pub async fn fetch(&self, url: &str, limit: usize) -> Result<Vec<u8>, Unfetched> {
-        self.office.wire.fetch(url, limit).await
+    pub async fn fetch(&self, url: &str, limit: usize) -> Result<Vec<u8>, FetchError> {
+        self.inner.transport.fetch(url, limit).await
     }
 
     /// Sends a request and parses the response.
-    async fn ask(&self, request: Request) -> Result<Value, Trouble> {
+    async fn request_json(&self, request: Request) -> Result<Value, DiscordError> {
         let method = request.call.method;
         let answer = self.send(request).await?;
         if answer.body.is_empty() {
             return Ok(Value::Null);
         }
-        serde_json::from_slice(&answer.body).map_err(|error| trouble::unreadable(method, &error.to_string()))
+        serde_json::from_slice(&answer.body).map_err(|error| error::invalid_body(method, &error.to_string()))
     }
 
     /// Sends a request in its lane and repeats it while it is rate limited.
-    async fn send(&self, Request { route, call }: Request) -> Result<Answer, Trouble> {
-        let lane = self.office.lane(&route);
-        let _ahead = self.overtakes.then(|| Ahead::of(&lane));
+    async fn send(&self, Request { route, call }: Request) -> Result<HttpResponse, DiscordError> {
+        let lane = self.inner.lane(&route);
+        let _ahead = self.has_priority.then(|| PriorityGuard::new(&lane));
         // A lane is never closed, so `acquire` succeeds.
-        let _turn = if self.overtakes { &lane.overtaking } else { &lane.usual }.acquire().await;
+        let _turn = if self.has_priority { &lane.priority } else { &lane.normal }.acquire().await;
         loop {
-            self.office.wait(&route, (!self.overtakes).then_some(&lane)).await;
-            match self.office.once(&route, &call).await? {
-                Heard::Later => tracing::debug!(route = route.template, "Discord asks us to come back later"),
-                Heard::Answer(answer) => return trouble::sort(&call, answer),
+            self.inner.wait(&route, (!self.has_priority).then_some(&lane)).await;
+            match self.inner.call_once(&route, &call).await? {
+                Attempt::RateLimited => {
+                    tracing::debug!(route = route.template, "Discord asks us to come back later")
+                }
+                Attempt::Answer(answer) => return error::check_status(&call, answer),
             }
         }
     }
 }
 
 /// Result of one attempt.
-enum Heard {
-    Later,
-    Answer(Answer),
+enum Attempt {
+    RateLimited,
+    Answer(HttpResponse),
 }
 
-impl Office {
+impl Inner {
     /// Waits until a request may be sent, which is then counted, and until no priority request is
     /// pending in its `lane`.
     async fn wait(&self, route: &Route, lane: Option<&Arc<Lane>>) {
         loop {
             if let Some(lane) = lane {
                 // The sender is part of the lane, so it is not dropped while waiting.
-                let _ = lane.ahead.subscribe().wait_for(|ahead| *ahead == 0).await;
+                let _ = lane.priority_pending.subscribe().wait_for(|ahead| *ahead == 0).await;
             }
-            let wait = held(&self.limits).before(route, self.now());
+            let wait = lock(&self.limits).check(route, self.now());
             match wait {
                 Wait::Go => return,
-                Wait::Until(time) => tokio::time::sleep_until(self.opened + time).await,
+                Wait::Until(time) => tokio::time::sleep_until(self.started_at + time).await,
             }
         }
     }
 
-    async fn once(&self, route: &Route, call: &Call) -> Result<Heard, Trouble> {
-        let answer = self.wire.call(call.clone()).await;
-        let answer = answer.map_err(|broken| trouble::broken(call.method, broken))?;
-        let told = Told { status: answer.status, headers: &answer.headers, body: &answer.body };
-        held(&self.limits).learn(route, &told, self.now());
-        if told.status == 429 && !told.is_of_one_message() {
-            return Ok(Heard::Later);
+    async fn call_once(&self, route: &Route, call: &HttpRequest) -> Result<Attempt, DiscordError> {
+        let answer = self.transport.send(call.clone()).await;
+        let answer = answer.map_err(|broken| error::from_transport(call.method, broken))?;
+        let told = ResponseInfo { status: answer.status, headers: &answer.headers, body: &answer.body };
+        lock(&self.limits).update(route, &told, self.now());
+        if told.status == 429 && !told.is_edit_limit() {
+            return Ok(Attempt::RateLimited);
         }
-        Ok(Heard::Answer(answer))
+        Ok(Attempt::Answer(answer))
     }
 
     fn lane(&self, route: &Route) -> Arc<Lane> {
-        let mut lanes = held(&self.lanes);
+        let mut lanes = lock(&self.lanes);
         // A lane with only this reference is unused.
         lanes.retain(|_, lane| Arc::strong_count(lane) > 1);
-        Arc::clone(lanes.entry(in_lane(route)).or_insert_with(|| Arc::new(Lane::new())))
+        Arc::clone(lanes.entry(lane_key(route)).or_insert_with(|| Arc::new(Lane::new())))
     }
 
     fn now(&self) -> Duration {
-        self.opened.elapsed()
+        self.started_at.elapsed()
     }
 }
 
@@ -175,13 +181,13 @@ impl fmt::Debug for Rest {
 
 /// Returns the lane of a route. Adding and removing a reaction share one, so that the later request
 /// wins.
-fn in_lane(route: &Route) -> Route {
+fn lane_key(route: &Route) -> Route {
     match route.weight {
-        Weight::Light => Route { method: Method::Put, ..route.clone() },
-        Weight::Plain | Weight::Apart => route.clone(),
+        Weight::LowPriority => Route { method: Method::Put, ..route.clone() },
+        Weight::Normal | Weight::Interaction => route.clone(),
     }
 }
 
-fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -16,13 +16,13 @@ pub struct Snowflake(pub u64);
 
 impl Snowflake {
     /// Returns the creation time.
-    pub fn made_at(self) -> Timestamp {
+    pub fn created_at(self) -> Timestamp {
         let millis = i64::try_from(self.0 >> 22).unwrap_or(i64::MAX).saturating_add(EPOCH_MILLIS);
         Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX)
     }
 
     /// Returns the smallest id that can have been created at `time`.
-    pub fn first_of(time: Timestamp) -> Self {
+    pub fn first_at(time: Timestamp) -> Self {
         let millis = time.as_millisecond().saturating_sub(EPOCH_MILLIS);
         Self(u64::try_from(millis).unwrap_or_default() << 22)
     }
@@ -37,13 +37,13 @@ impl fmt::Display for Snowflake {
 /// Error for a text that is not an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a Discord id; it is a number like 175928847299117063")]
-pub struct BadSnowflake(String);
+pub struct InvalidSnowflake(String);
 
 impl FromStr for Snowflake {
-    type Err = BadSnowflake;
+    type Err = InvalidSnowflake;
 
-    fn from_str(text: &str) -> Result<Self, BadSnowflake> {
-        text.trim().parse().map(Self).map_err(|_| BadSnowflake(text.chars().take(40).collect()))
+    fn from_str(text: &str) -> Result<Self, InvalidSnowflake> {
+        text.trim().parse().map(Self).map_err(|_| InvalidSnowflake(text.chars().take(40).collect()))
     }
 }
 
@@ -64,15 +64,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_knows_when_it_was_made() {
+    fn an_id_contains_its_creation_time() {
         let id: Snowflake = "175928847299117063".parse().unwrap();
-        assert_eq!(id.made_at().to_string(), "2016-04-30T11:18:25.796Z");
-        assert!(Snowflake::first_of(id.made_at()) <= id);
-        assert_eq!(Snowflake::first_of(id.made_at()).made_at(), id.made_at());
+        assert_eq!(id.created_at().to_string(), "2016-04-30T11:18:25.796Z");
+        assert!(Snowflake::first_at(id.created_at()) <= id);
+        assert_eq!(Snowflake::first_at(id.created_at()).created_at(), id.created_at());
     }
 
     #[test]
-    fn a_text_that_is_no_id_is_told_what_one_looks_like() {
+    fn the_error_for_an_invalid_id_shows_an_example() {
         let error = "ollim".parse::<Snowflake>().unwrap_err();
         assert_eq!(error.to_string(), "`ollim` is not a Discord id; it is a number like 175928847299117063");
         assert!("-1".parse::<Snowflake>().is_err());

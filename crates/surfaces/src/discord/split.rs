@@ -5,22 +5,22 @@
 //! and reopened in the next. No other part that is followed by one ends in a fence, so `join` knows
 //! which fences were added.
 
-mod cluster;
+mod grapheme;
 
-use cluster::holds_together;
+use grapheme::is_inside_cluster;
 
 /// Maximum length of a message in UTF-16 units, which is how Discord counts.
-pub const LONGEST: usize = 2000;
+pub const MAX_UNITS: usize = 2000;
 /// Maximum length of a part that is followed by another, so that the remainder is never just a word
 /// or two.
-const ROOM: usize = LONGEST - 40;
+const PART_UNITS: usize = MAX_UNITS - 40;
 /// How far before its limit a part may end, for a better place.
-const SEARCH: usize = 200;
+const SEARCH_WINDOW: usize = 200;
 
 const FENCE: &str = "```";
 const CLOSING: &str = "\n```";
 /// Maximum length of a language name that is repeated.
-const LANGUAGE: usize = 32;
+const MAX_LANGUAGE: usize = 32;
 
 /// Splits `text` into messages in order. Empty text gives none. A part may be only whitespace,
 /// which Discord rejects; the caller leaves it out.
@@ -30,11 +30,11 @@ pub fn split(text: &str) -> Vec<String> {
     let mut rest = text;
     while !rest.is_empty() {
         let opening = fence.opening();
-        if fits(rest, LONGEST - units(&opening)) {
+        if fits(rest, MAX_UNITS - units(&opening)) {
             parts.push(opening + rest);
             break;
         }
-        let cut = best_cut(rest, &fence, ROOM - units(&opening) - units(CLOSING));
+        let cut = best_cut(rest, &fence, PART_UNITS - units(&opening) - units(CLOSING));
         let (piece, after) = rest.split_at(cut.at);
         fence = cut.fence;
         parts.push(match fence {
@@ -47,7 +47,7 @@ pub fn split(text: &str) -> Vec<String> {
 }
 
 /// Restores the text from the result of `split`.
-pub fn joined<S: AsRef<str>>(parts: &[S]) -> String {
+pub fn join<S: AsRef<str>>(parts: &[S]) -> String {
     let mut text = String::new();
     let mut reopened = false;
     for (index, part) in parts.iter().enumerate() {
@@ -103,7 +103,7 @@ impl Fence {
 
     /// Returns the state after the fence at the start of `text`, and the bytes of the fence with
     /// its language.
-    fn crossed(&self, text: &str) -> (Self, usize) {
+    fn after_fence(&self, text: &str) -> (Self, usize) {
         match self {
             Self::Inside { .. } => (Self::Outside, FENCE.len()),
             Self::Outside => {
@@ -123,7 +123,7 @@ impl Fence {
 fn language(text: &str) -> &str {
     let belongs = |c: char| c.is_ascii_alphanumeric() || "_+-.#".contains(c);
     let end = text.find(|c| !belongs(c)).unwrap_or(text.len());
-    if end <= LANGUAGE { &text[..end] } else { "" }
+    if end <= MAX_LANGUAGE { &text[..end] } else { "" }
 }
 
 /// An end of a part, and whether it is in a code block.
@@ -139,41 +139,41 @@ enum Rank {
     Paragraph,
     Line,
     Word,
-    Letter,
+    Character,
     /// Inside a grapheme cluster, as a last resort.
     Anywhere,
 }
 
 /// Returns the best end for a part of `text` that begins in `fence` and has `limit` units.
-fn best_cut(text: &str, fence: &Fence, room: usize) -> Cut {
+fn best_cut(text: &str, fence: &Fence, limit: usize) -> Cut {
     let mut best: [Option<Cut>; 5] = Default::default();
-    let mut place = Place { at: 0, units: 0, fence: fence.clone() };
-    while place.units < room && place.at < text.len() {
-        place.step(text);
-        if place.units > room {
+    let mut cursor = Cursor { at: 0, units: 0, fence: fence.clone() };
+    while cursor.units < limit && cursor.at < text.len() {
+        cursor.advance(text);
+        if cursor.units > limit {
             break;
         }
-        if place.units + SEARCH >= room && place.is_clear(text) {
-            best[place.rank(text) as usize] = Some(Cut { at: place.at, fence: place.fence.clone() });
+        if cursor.units + SEARCH_WINDOW >= limit && cursor.is_unambiguous(text) {
+            best[cursor.rank(text) as usize] = Some(Cut { at: cursor.at, fence: cursor.fence.clone() });
         }
     }
     let found = best.into_iter().flatten().next();
-    found.unwrap_or(Cut { at: place.at, fence: place.fence })
+    found.unwrap_or(Cut { at: cursor.at, fence: cursor.fence })
 }
 
 /// A position while walking through a text.
-struct Place {
+struct Cursor {
     at: usize,
     units: usize,
     fence: Fence,
 }
 
-impl Place {
+impl Cursor {
     /// Advances past the next character or a whole fence.
-    fn step(&mut self, text: &str) {
+    fn advance(&mut self, text: &str) {
         let rest = &text[self.at..];
         let length = if rest.starts_with(FENCE) {
-            let (fence, length) = self.fence.crossed(rest);
+            let (fence, length) = self.fence.after_fence(rest);
             self.fence = fence;
             length
         } else {
@@ -185,13 +185,13 @@ impl Place {
 
     /// Returns true if a part that ends here cannot be mistaken for one whose code block was closed
     /// by `split`.
-    fn is_clear(&self, text: &str) -> bool {
+    fn is_unambiguous(&self, text: &str) -> bool {
         self.fence != Fence::Outside || !text[..self.at].ends_with(FENCE)
     }
 
     fn rank(&self, text: &str) -> Rank {
         let (before, after) = text.split_at(self.at);
-        if holds_together(before, after) {
+        if is_inside_cluster(before, after) {
             Rank::Anywhere
         } else if before.ends_with("\n\n") {
             Rank::Paragraph
@@ -200,7 +200,7 @@ impl Place {
         } else if before.ends_with(' ') {
             Rank::Word
         } else {
-            Rank::Letter
+            Rank::Character
         }
     }
 }

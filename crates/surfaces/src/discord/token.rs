@@ -12,15 +12,15 @@ pub struct Token(String);
     "the Discord token is empty or has a space or another character that no token has; \
      copy it once more from the Bot page of discord.com/developers"
 )]
-pub struct BadToken;
+pub struct InvalidToken;
 
 impl Token {
     /// Parses a token as copied; surrounding whitespace and a leading `Bot ` are ignored.
-    pub fn read(text: &str) -> Result<Self, BadToken> {
+    pub fn parse(text: &str) -> Result<Self, InvalidToken> {
         let text = text.trim();
         let text = text.strip_prefix("Bot ").unwrap_or(text).trim_start();
         if text.is_empty() || !text.chars().all(|c| c.is_ascii_graphic()) {
-            return Err(BadToken);
+            return Err(InvalidToken);
         }
         Ok(Self(text.to_owned()))
     }
@@ -42,12 +42,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_read_as_it_was_copied_and_never_printed() {
-        let token = Token::read(" Bot MTk4.Cl2FMQ.Zn-a_b \n").unwrap();
+    fn a_token_is_parsed_as_copied_and_never_printed() {
+        let token = Token::parse(" Bot MTk4.Cl2FMQ.Zn-a_b \n").unwrap();
         assert_eq!(token.reveal(), "MTk4.Cl2FMQ.Zn-a_b");
         assert_eq!(format!("{token:?}"), "Token(..)");
         for bad in ["", "a b", "a\nb", "schlüssel"] {
-            assert_eq!(Token::read(bad), Err(BadToken), "{bad}");
+            assert_eq!(Token::parse(bad), Err(InvalidToken), "{bad}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Renders an open approval.
-pub fn asked(data: &Value) -> String {
+pub fn render_open(data: &Value) -> String {
     let (id, word) = (&data["id"], |name: &str| data[name].as_str().unwrap_or_default());
     let late = if data["waits"] == true { "" } else { ". i went on without it; with a yes i try it again" };
     let lines: String = word("input").lines().map(|line| format!("│ {line}\n")).collect();
@@ -17,13 +17,13 @@ pub fn asked(data: &Value) -> String {
 }
 
 /// Renders a closed approval.
-pub fn answered(data: &Value) -> String {
+pub fn render_closed(data: &Value) -> String {
     let word = |name: &str| data[name].as_str().unwrap_or_default();
     format!("(approval {}: {} — {})\n", data["id"], word("caption"), word("how"))
 }
 
 /// Renders a tool call.
-pub fn work(data: &Value) -> String {
+pub fn render_tool(data: &Value) -> String {
     let tool = data["tool"].as_str().unwrap_or("working");
     match data["doing"].as_str() {
         Some("denied") => format!("({tool} — denied)\n"),
@@ -41,7 +41,7 @@ mod tests {
 
     /// PM-7: an approval shows the whole call and the commands that answer it.
     #[test]
-    fn a_request_is_told_with_how_to_answer_it() {
+    fn an_approval_shows_how_to_answer_it() {
         let card = json!({
             "id": 3, "caption": "Bash(ls)", "tool": "Bash", "input": "{\n  \"command\": \"ls\"\n}", "waits": true,
             "always": "always means exactly this and nothing else, for 30 days",
@@ -56,17 +56,17 @@ mod tests {
             "└ /allow 3 · /deny 3 · /always 3",
             "",
         ];
-        assert_eq!(asked(&card), lines.join("\n"));
-        assert!(asked(&json!({ "id": 3, "waits": false })).contains("i went on without it"));
+        assert_eq!(render_open(&card), lines.join("\n"));
+        assert!(render_open(&json!({ "id": 3, "waits": false })).contains("i went on without it"));
     }
 
     /// PM-15, ST-6: a denied call is shown as denied.
     #[test]
-    fn a_denied_call_is_told() {
-        assert_eq!(work(&json!({ "tool": "Bash(ls)", "doing": "denied" })), "(Bash(ls) — denied)\n");
-        assert_eq!(work(&json!({ "tool": "Bash(ls)", "doing": "runs" })), "(Bash(ls))\n");
+    fn a_denied_call_is_shown_as_denied() {
+        assert_eq!(render_tool(&json!({ "tool": "Bash(ls)", "doing": "denied" })), "(Bash(ls) — denied)\n");
+        assert_eq!(render_tool(&json!({ "tool": "Bash(ls)", "doing": "runs" })), "(Bash(ls))\n");
         assert_eq!(
-            answered(&json!({ "id": 3, "caption": "Bash(ls)", "how": "denied" })),
+            render_closed(&json!({ "id": 3, "caption": "Bash(ls)", "how": "denied" })),
             "(approval 3: Bash(ls) — denied)\n"
         );
     }

@@ -8,36 +8,37 @@ use domain::settings::Setting;
 
 /// Result of completing a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Completed {
-    Not,
+pub enum Completion {
+    NoMatch,
     /// The completed line.
-    Line(String),
+    Single(String),
     /// The line with the common prefix, and all matches.
-    Several(String, Vec<String>),
+    Ambiguous(String, Vec<String>),
 }
 
 /// Commands of the terminal itself.
-const OURS: [&str; 1] = ["/quit"];
+const LOCAL_COMMANDS: [&str; 1] = ["/quit"];
 
 /// Completes `line`; `names` are those of the plans.
-pub fn complete(line: &str, names: &[String]) -> Completed {
+pub fn complete(line: &str, names: &[String]) -> Completion {
     match line.split_once(' ') {
         None if command::is_command(line) => {
-            let all: Vec<String> = command::names().chain(OURS).map(str::to_owned).collect();
-            fitting("", line, &all)
+            let all: Vec<String> =
+                command::command_names().chain(LOCAL_COMMANDS).map(str::to_owned).collect();
+            complete_from("", line, &all)
         }
         Some((command, rest)) if command::is_command(command) => {
-            fitting(&format!("{command} "), rest, &following(command, names))
+            complete_from(&format!("{command} "), rest, &arguments(command, names))
         }
-        _ => named(line, names),
+        _ => complete_name(line, names),
     }
 }
 
 /// Returns the known arguments of a command.
-fn following(command: &str, names: &[String]) -> Vec<String> {
+fn arguments(command: &str, names: &[String]) -> Vec<String> {
     let owned = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect();
     match command {
-        "/config" => Setting::ALL.map(|setting| setting.shown().to_owned()).to_vec(),
+        "/config" => Setting::ALL.map(|setting| setting.display_name().to_owned()).to_vec(),
         "/model" => SHORT_NAMES.into_iter().chain(["default"]).map(str::to_owned).collect(),
         "/permissions" => owned(&Mode::ALL.map(Mode::as_str)),
         "/effort" => {
@@ -50,16 +51,16 @@ fn following(command: &str, names: &[String]) -> Vec<String> {
 }
 
 /// Completes the longest end of `line` that begins a name.
-fn named(line: &str, names: &[String]) -> Completed {
+fn complete_name(line: &str, names: &[String]) -> Completion {
     let starts = line.char_indices().filter(|(at, letter)| {
         !letter.is_whitespace() && line[..*at].chars().next_back().is_none_or(char::is_whitespace)
     });
-    let mut found = starts.map(|(at, _)| fitting(&line[..at], &line[at..], names));
-    found.find(|found| *found != Completed::Not).unwrap_or(Completed::Not)
+    let mut found = starts.map(|(at, _)| complete_from(&line[..at], &line[at..], names));
+    found.find(|found| *found != Completion::NoMatch).unwrap_or(Completion::NoMatch)
 }
 
 /// Completes `start` with the matches among `all`, and puts `head` before the result.
-fn fitting(head: &str, start: &str, all: &[String]) -> Completed {
+fn complete_from(head: &str, start: &str, all: &[String]) -> Completion {
     let begins = |name: &&String| {
         name.get(..start.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(start))
     };
@@ -67,18 +68,18 @@ fn fitting(head: &str, start: &str, all: &[String]) -> Completed {
     fitting.sort();
     fitting.dedup();
     match fitting.as_slice() {
-        [] => Completed::Not,
-        [only] => Completed::Line(format!("{head}{only} ")),
+        [] => Completion::NoMatch,
+        [only] => Completion::Single(format!("{head}{only} ")),
         [first, rest @ ..] => {
-            let shared = rest.iter().fold(first.as_str(), |shared, name| common(shared, name));
+            let shared = rest.iter().fold(first.as_str(), |shared, name| common_prefix(shared, name));
             let line = format!("{head}{}", if shared.len() < start.len() { start } else { shared });
-            Completed::Several(line, fitting.into_iter().cloned().collect())
+            Completion::Ambiguous(line, fitting.into_iter().cloned().collect())
         }
     }
 }
 
 /// Returns the common prefix.
-fn common<'a>(one: &'a str, other: &str) -> &'a str {
+fn common_prefix<'a>(one: &'a str, other: &str) -> &'a str {
     let same = one.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
     &one[..same.last().map_or(0, |((at, letter), _)| at + letter.len_utf8())]
 }
@@ -88,13 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_becomes_what_it_can_only_be_or_as_much_of_it_as_is_sure() {
+    fn a_line_is_completed_as_far_as_it_is_unambiguous() {
         let names = ["dentist", "dentist invoice", "call mum"].map(str::to_owned);
         let check = |line: &str, expected: &str| {
             let told = match complete(line, &names) {
-                Completed::Not => "-".to_owned(),
-                Completed::Line(line) => line,
-                Completed::Several(line, all) => format!("{line}: {}", all.join(", ")),
+                Completion::NoMatch => "-".to_owned(),
+                Completion::Single(line) => line,
+                Completion::Ambiguous(line, all) => format!("{line}: {}", all.join(", ")),
             };
             assert_eq!(told, expected, "{line}");
         };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-pub fn drawn(embed: &Value) -> String {
+pub fn render(embed: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let mut parts = vec![text(&embed["description"])];
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_embed_stands_apart() {
+    fn an_embed_is_rendered_with_a_bar() {
         let embed = json!({
             "title": "Today", "description": "two things.\n\nboth short.",
             "fields": [{"name": "15:00", "value": "dentist"}, {"name": "17:30", "value": "groceries"}],
@@ -50,7 +50,7 @@ mod tests {
             "└",
             "",
         ];
-        assert_eq!(drawn(&embed), lines.join("\n"));
-        assert_eq!(drawn(&json!({"title": "Done"})), "┌ Done\n└\n");
+        assert_eq!(render(&embed), lines.join("\n"));
+        assert_eq!(render(&json!({"title": "Done"})), "┌ Done\n└\n");
     }
 }

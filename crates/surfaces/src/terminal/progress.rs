@@ -4,24 +4,24 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::client::Shown;
+use crate::client::StreamEvent;
 
 /// Delay before a status is shown; most answers are faster.
-const PATIENCE: Duration = Duration::from_millis(1_200);
+const SHOW_DELAY: Duration = Duration::from_millis(1_200);
 /// Duration from which the end of work is announced.
-const LONG: Duration = Duration::from_secs(60);
+const LONG_WORK: Duration = Duration::from_secs(60);
 
 /// The running work, if any.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    work: Option<Work>,
+    running: Option<RunningWork>,
 }
 
 #[derive(Clone, Debug)]
-struct Work {
-    began: Instant,
+struct RunningWork {
+    started_at: Instant,
     /// When text last arrived.
-    quiet: Instant,
+    last_text_at: Instant,
     step: &'static str,
     /// Progress note of the model, without control characters.
     note: String,
@@ -29,7 +29,7 @@ struct Work {
 
 /// Duration of finished work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Took {
+pub enum WorkLength {
     Short,
     /// Long enough that the user may have looked away.
     Long,
@@ -37,77 +37,82 @@ pub enum Took {
 
 impl Progress {
     /// Starts the work, unless it is running.
-    pub fn asked(&mut self, now: Instant) {
-        self.work.get_or_insert(Work { began: now, quiet: now, step: "thinking", note: String::new() });
+    pub fn start(&mut self, now: Instant) {
+        self.running.get_or_insert(RunningWork {
+            started_at: now,
+            last_text_at: now,
+            step: "thinking",
+            note: String::new(),
+        });
     }
 
     /// Handles an event of the followed turn.
-    pub fn hear(&mut self, shown: &Shown, now: Instant) -> Took {
+    pub fn on_event(&mut self, shown: &StreamEvent, now: Instant) -> WorkLength {
         let step = match shown.name.as_str() {
             "began" => "thinking",
             "compacting" => "tidying up our conversation",
-            "working" => step(shown.data["tool"].as_str().unwrap_or_default()),
+            "working" => tool_description(shown.data["tool"].as_str().unwrap_or_default()),
             "progress" => {
-                self.asked(now);
-                if let Some(work) = &mut self.work {
+                self.start(now);
+                if let Some(work) = &mut self.running {
                     let note = shown.data["note"].as_str().unwrap_or_default();
                     work.note = note.chars().filter(|c| !c.is_control()).collect();
                 }
-                return Took::Short;
+                return WorkLength::Short;
             }
             "delta" => {
-                if let Some(work) = &mut self.work {
-                    work.quiet = now;
+                if let Some(work) = &mut self.running {
+                    work.last_text_at = now;
                     work.note.clear();
                 }
-                return Took::Short;
+                return WorkLength::Short;
             }
             // Now the assistant waits for the user.
             "ended" | "compacted" | "held" | "reload" | "asked" => return self.end(now),
-            _ => return Took::Short,
+            _ => return WorkLength::Short,
         };
-        self.asked(now);
-        if let Some(work) = &mut self.work {
+        self.start(now);
+        if let Some(work) = &mut self.running {
             work.step = step;
         }
-        Took::Short
+        WorkLength::Short
     }
 
-    pub fn is_on(&self) -> bool {
-        self.work.is_some()
+    pub fn is_active(&self) -> bool {
+        self.running.is_some()
     }
 
     /// Ends the work.
-    pub fn end(&mut self, now: Instant) -> Took {
-        match self.work.take() {
-            Some(work) if now.duration_since(work.began) >= LONG => Took::Long,
-            Some(_) | None => Took::Short,
+    pub fn end(&mut self, now: Instant) -> WorkLength {
+        match self.running.take() {
+            Some(work) if now.duration_since(work.started_at) >= LONG_WORK => WorkLength::Long,
+            Some(_) | None => WorkLength::Short,
         }
     }
 
     /// Returns the status line at `now`.
     pub fn status(&self, now: Instant) -> Option<String> {
-        let work = self.work.as_ref()?;
-        let quiet = now.duration_since(work.quiet);
+        let work = self.running.as_ref()?;
+        let quiet = now.duration_since(work.last_text_at);
         let note = if work.note.is_empty() { String::new() } else { format!(" · {}", work.note) };
         // The note is last, so a narrow screen truncates it and not the time.
-        (quiet >= PATIENCE).then(|| format!("  {}… {} s{note}", work.step, quiet.as_secs()))
+        (quiet >= SHOW_DELAY).then(|| format!("  {}… {} s{note}", work.step, quiet.as_secs()))
     }
 
     /// Returns when the status changes next.
-    pub fn next(&self, now: Instant) -> Option<Instant> {
-        let work = self.work.as_ref()?;
-        let quiet = now.duration_since(work.quiet);
-        if quiet < PATIENCE {
-            Some(work.quiet + PATIENCE)
+    pub fn next_change(&self, now: Instant) -> Option<Instant> {
+        let work = self.running.as_ref()?;
+        let quiet = now.duration_since(work.last_text_at);
+        if quiet < SHOW_DELAY {
+            Some(work.last_text_at + SHOW_DELAY)
         } else {
-            Some(work.quiet + Duration::from_secs(quiet.as_secs() + 1))
+            Some(work.last_text_at + Duration::from_secs(quiet.as_secs() + 1))
         }
     }
 }
 
 /// Describes a tool for the user.
-fn step(tool: &str) -> &'static str {
+fn tool_description(tool: &str) -> &'static str {
     let name = tool.split(['(', ':', ' ']).next().unwrap_or_default();
     match name.rsplit("__").next().unwrap_or(name) {
         "schedule" | "routine" | "follow_up_chain" => "looking at your plans",
@@ -132,58 +137,58 @@ mod tests {
 
     use super::*;
 
-    fn shown(name: &str, data: serde_json::Value) -> Shown {
-        Shown { name: name.to_owned(), data }
+    fn shown(name: &str, data: serde_json::Value) -> StreamEvent {
+        StreamEvent { name: name.to_owned(), data }
     }
 
     #[test]
-    fn nothing_is_told_of_a_fast_answer_and_every_second_of_a_slow_one() {
+    fn a_fast_answer_shows_no_status_and_a_slow_one_every_second() {
         let mut progress = Progress::default();
         let start = Instant::now();
         let after = |millis| start + Duration::from_millis(millis);
-        assert_eq!((progress.status(start), progress.next(start)), (None, None));
-        progress.asked(start);
-        assert_eq!((progress.status(after(1_199)), progress.next(start)), (None, Some(after(1_200))));
+        assert_eq!((progress.status(start), progress.next_change(start)), (None, None));
+        progress.start(start);
+        assert_eq!((progress.status(after(1_199)), progress.next_change(start)), (None, Some(after(1_200))));
         assert_eq!(progress.status(after(1_200)).as_deref(), Some("  thinking… 1 s"));
-        assert_eq!(progress.next(after(1_200)), Some(after(2_000)));
-        progress.hear(&shown("working", json!({ "tool": "Read(notes.md)" })), after(2_000));
+        assert_eq!(progress.next_change(after(1_200)), Some(after(2_000)));
+        progress.on_event(&shown("working", json!({ "tool": "Read(notes.md)" })), after(2_000));
         assert_eq!(progress.status(after(14_500)).as_deref(), Some("  reading… 14 s"));
-        progress.hear(&shown("delta", json!({})), after(15_000));
+        progress.on_event(&shown("delta", json!({})), after(15_000));
         assert_eq!(progress.status(after(16_000)), None);
-        assert_eq!(progress.hear(&shown("ended", json!({})), after(16_000)), Took::Short);
+        assert_eq!(progress.on_event(&shown("ended", json!({})), after(16_000)), WorkLength::Short);
         assert_eq!(progress.status(after(60_000)), None);
     }
 
     #[test]
-    fn a_progress_note_is_told_beside_the_step_until_the_answer_begins() {
+    fn a_progress_note_is_shown_with_the_step_until_the_answer_begins() {
         let mut progress = Progress::default();
         let start = Instant::now();
         let after = |millis| start + Duration::from_millis(millis);
         let note = |note: &str| shown("progress", json!({ "note": note }));
-        progress.hear(&note("Checking the calendar\u{1b}[2J first.\n"), start);
+        progress.on_event(&note("Checking the calendar\u{1b}[2J first.\n"), start);
         let told = |progress: &Progress, millis| progress.status(after(millis)).unwrap_or_default();
         assert_eq!(told(&progress, 2_000), "  thinking… 2 s · Checking the calendar[2J first.");
-        progress.hear(&shown("working", json!({ "tool": "Read(notes.md)" })), after(2_000));
-        progress.hear(&note("Now the notes."), after(2_500));
+        progress.on_event(&shown("working", json!({ "tool": "Read(notes.md)" })), after(2_000));
+        progress.on_event(&note("Now the notes."), after(2_500));
         assert_eq!(told(&progress, 3_000), "  reading… 3 s · Now the notes.");
-        progress.hear(&shown("delta", json!({})), after(4_000));
+        progress.on_event(&shown("delta", json!({})), after(4_000));
         assert_eq!(told(&progress, 6_000), "  reading… 2 s");
     }
 
     #[test]
-    fn the_end_of_long_work_is_told() {
+    fn the_end_of_long_work_is_reported() {
         let mut progress = Progress::default();
         let start = Instant::now();
-        progress.hear(&shown("compacting", json!({})), start);
-        let late = start + LONG;
+        progress.on_event(&shown("compacting", json!({})), start);
+        let late = start + LONG_WORK;
         assert_eq!(progress.status(late).as_deref(), Some("  tidying up our conversation… 60 s"));
-        assert_eq!(progress.hear(&shown("compacted", json!({})), late), Took::Long);
+        assert_eq!(progress.on_event(&shown("compacted", json!({})), late), WorkLength::Long);
     }
 
     #[test]
-    fn an_unknown_tool_is_work() {
+    fn an_unknown_tool_has_a_general_description() {
         assert_eq!(
-            (step("mcp__ollim__schedule"), step("Frobnicate(x)")),
+            (tool_description("mcp__ollim__schedule"), tool_description("Frobnicate(x)")),
             ("looking at your plans", "working")
         );
     }

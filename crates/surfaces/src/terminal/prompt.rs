@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::client::Shown;
+use crate::client::StreamEvent;
 
 /// Maximum length of a topic in the prompt, in characters.
 const TOPIC_CHARS: usize = 30;
@@ -11,41 +11,41 @@ const TOPIC_CHARS: usize = 30;
 #[derive(Debug, Default)]
 pub struct Prompt {
     /// Topic of the fork in which the user is.
-    aside: Option<String>,
-    line: Line,
+    fork_topic: Option<String>,
+    line: LineState,
 }
 
 /// Content of the input line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Line {
+enum LineState {
     /// Empty, or answer text.
     #[default]
     Free,
-    Prompted,
+    Prompt,
 }
 
 impl Prompt {
     /// Updates the fork from an event.
-    pub fn follow(&mut self, shown: &Shown) {
+    pub fn on_event(&mut self, shown: &StreamEvent) {
         match shown.name.as_str() {
             "hello" | "reload" => {
-                self.aside = shown.data["fork"].is_object().then(|| topic(&shown.data["fork"]))
+                self.fork_topic = shown.data["fork"].is_object().then(|| topic(&shown.data["fork"]))
             }
-            "forked" => self.aside = Some(topic(&shown.data)),
-            "unforked" => self.aside = None,
+            "forked" => self.fork_topic = Some(topic(&shown.data)),
+            "unforked" => self.fork_topic = None,
             _ => {}
         }
     }
 
     /// Returns the prompt text and marks it as shown.
-    pub fn stand(&mut self) -> String {
-        self.line = Line::Prompted;
-        self.words()
+    pub fn show(&mut self) -> String {
+        self.line = LineState::Prompt;
+        self.text()
     }
 
     /// Returns the prompt text.
-    pub fn words(&self) -> String {
-        match self.aside.as_deref() {
+    pub fn text(&self) -> String {
+        match self.fork_topic.as_deref() {
             None => "> ".to_owned(),
             Some("") => "aside> ".to_owned(),
             Some(topic) => format!("aside ({topic})> "),
@@ -53,16 +53,16 @@ impl Prompt {
     }
 
     /// Marks the prompt as gone after the user pressed enter.
-    pub fn answered(&mut self) {
-        self.line = Line::Free;
+    pub fn hide(&mut self) {
+        self.line = LineState::Free;
     }
 
     /// Returns `words` for output: on a new line if the prompt is shown.
-    pub fn beside(&mut self, words: &str) -> String {
+    pub fn with_output(&mut self, words: &str) -> String {
         match (self.line, words) {
-            (Line::Free, _) | (_, "") => words.to_owned(),
-            (Line::Prompted, _) => {
-                self.line = Line::Free;
+            (LineState::Free, _) | (_, "") => words.to_owned(),
+            (LineState::Prompt, _) => {
+                self.line = LineState::Free;
                 let newline = if words.starts_with('\n') { "" } else { "\n" };
                 format!("{newline}{words}")
             }
@@ -70,10 +70,10 @@ impl Prompt {
     }
 
     /// Returns true if the prompt should be shown again after unrequested output.
-    pub fn is_due(&self, shown: &Shown, words: &str) -> bool {
+    pub fn is_due(&self, shown: &StreamEvent, words: &str) -> bool {
         let interjected =
             matches!(shown.name.as_str(), "hello" | "notice" | "unforked" | "compacted" | "card");
-        interjected && !words.is_empty() && self.line == Line::Free
+        interjected && !words.is_empty() && self.line == LineState::Free
     }
 }
 
@@ -91,17 +91,17 @@ mod tests {
 
     use super::*;
 
-    fn shown(name: &str, data: Value) -> Shown {
-        Shown { name: name.to_owned(), data }
+    fn shown(name: &str, data: Value) -> StreamEvent {
+        StreamEvent { name: name.to_owned(), data }
     }
 
     /// IF-2: the prompt shows whether messages go to the fork.
     #[test]
-    fn the_prompt_says_where_the_next_words_go() {
+    fn the_prompt_shows_where_the_next_message_goes() {
         let mut prompt = Prompt::default();
         let mut check = |name: &str, data: Value, expected: &str| {
-            prompt.follow(&shown(name, data));
-            assert_eq!(prompt.stand(), expected);
+            prompt.on_event(&shown(name, data));
+            assert_eq!(prompt.show(), expected);
         };
         check("hello", json!({ "fork": null }), "> ");
         check("forked", json!({ "topic": "car\ninsurance" }), "aside (car insurance)> ");
@@ -117,18 +117,18 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_while_the_prompt_stands_has_a_line_of_its_own() {
+    fn output_while_the_prompt_is_shown_starts_a_new_line() {
         let mut prompt = Prompt::default();
-        assert_eq!(prompt.beside("hello"), "hello");
-        prompt.stand();
-        assert_eq!(prompt.beside(""), "");
-        assert_eq!(prompt.beside("news\n"), "\nnews\n");
+        assert_eq!(prompt.with_output("hello"), "hello");
+        prompt.show();
+        assert_eq!(prompt.with_output(""), "");
+        assert_eq!(prompt.with_output("news\n"), "\nnews\n");
         assert!(prompt.is_due(&shown("notice", json!({})), "news\n"));
         assert!(!prompt.is_due(&shown("delta", json!({})), "news\n"));
-        prompt.stand();
-        assert_eq!(prompt.beside("\n(you, elsewhere) hi\n"), "\n(you, elsewhere) hi\n");
-        prompt.stand();
-        prompt.answered();
-        assert_eq!(prompt.beside("answer"), "answer");
+        prompt.show();
+        assert_eq!(prompt.with_output("\n(you, elsewhere) hi\n"), "\n(you, elsewhere) hi\n");
+        prompt.show();
+        prompt.hide();
+        assert_eq!(prompt.with_output("answer"), "answer");
     }
 }

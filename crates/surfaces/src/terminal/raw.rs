@@ -6,13 +6,13 @@ use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::{execute, terminal};
 
 /// Size of a terminal that does not report it.
-const USUAL: (u16, u16) = (80, 24);
+const DEFAULT_SIZE: (u16, u16) = (80, 24);
 
 /// Guard of raw mode; restores the terminal when dropped.
 #[derive(Debug)]
-pub struct Raw(());
+pub struct RawMode(());
 
-impl Raw {
+impl RawMode {
     /// Enters raw mode.
     pub fn enter() -> io::Result<Self> {
         terminal::enable_raw_mode()?;
@@ -22,7 +22,7 @@ impl Raw {
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawMode {
     fn drop(&mut self) {
         // Errors cannot be reported here.
         let _ = execute!(io::stdout(), DisableBracketedPaste);
@@ -34,5 +34,5 @@ impl Drop for Raw {
 /// Returns the columns and rows of the terminal.
 pub fn size() -> (u16, u16) {
     let known = terminal::size().ok();
-    known.filter(|(columns, rows)| *columns > 0 && *rows > 0).unwrap_or(USUAL)
+    known.filter(|(columns, rows)| *columns > 0 && *rows > 0).unwrap_or(DEFAULT_SIZE)
 }

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use crate::client::{Client, Unanswered};
-use crate::terminal::glance::Glance;
-use crate::terminal::screen::cut;
+use crate::client::{Client, ClientError};
+use crate::terminal::screen::truncate;
+use crate::terminal::status_line::StatusLine;
 
 /// A pane of the full screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Pane {
 
 impl Pane {
     /// Returns the pane of a function key.
-    pub fn of_key(number: u8) -> Option<Self> {
+    pub fn for_key(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::Help),
             2 => Some(Self::Today),
@@ -34,9 +34,9 @@ impl Pane {
 
 /// Data of the panes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Looked {
+pub struct Overview {
     /// Day, ping budget and cost.
-    pub glance: Glance,
+    pub status_line: StatusLine,
     /// Plans and their running occurrences.
     pub schedule: Value,
     pub health: Value,
@@ -44,16 +44,16 @@ pub struct Looked {
     pub updates: Value,
 }
 
-impl Looked {
+impl Overview {
     /// Fetches the data. What cannot be fetched is omitted. Stops after the health query if the
     /// daemon hangs, because no key is handled meanwhile.
-    pub async fn look(client: &Client) -> Self {
-        let health = match client.get_soon("/api/health").await {
-            Err(Unanswered::Still(_)) => return Self::default(),
+    pub async fn fetch(client: &Client) -> Self {
+        let health = match client.get_health("/api/health").await {
+            Err(ClientError::NoAnswer(_)) => return Self::default(),
             health => health.unwrap_or_default(),
         };
         Self {
-            glance: Glance::take(client).await,
+            status_line: StatusLine::fetch(client).await,
             schedule: client.get("/api/schedule").await.unwrap_or_default(),
             health,
             updates: client.get("/api/updates").await.unwrap_or_default(),
@@ -62,31 +62,31 @@ impl Looked {
 
     /// Renders the day.
     pub fn today(&self, width: usize) -> Vec<String> {
-        let today = &self.glance.today;
+        let today = &self.status_line.today;
         let mut lines: Vec<String> =
-            list(&today["rest"]).enumerate().map(|(at, due)| self::due(at, due, width)).collect();
+            list(&today["rest"]).enumerate().map(|(at, due)| self::due_line(at, due, width)).collect();
         if lines.is_empty() {
             lines.push("nothing left today".to_owned());
-            lines.extend(today["next"].is_object().then(|| due(1, &today["next"], width)));
+            lines.extend(today["next"].is_object().then(|| due_line(1, &today["next"], width)));
         }
         let missed = list(&today["missed"]).count();
         lines.extend((missed > 0).then(|| format!("missed: {missed}")));
         let inbox = today["inbox"].as_str().unwrap_or_default();
         if !inbox.is_empty() && inbox != "the inbox is empty." {
             lines.push("inbox:".to_owned());
-            lines.extend(inbox.lines().map(|line| cut(line, width)));
+            lines.extend(inbox.lines().map(|line| truncate(line, width)));
         }
         lines
     }
 
     /// Renders the open fork with topic `aside` and the running jobs.
     pub fn forks(&self, aside: Option<&str>, width: usize) -> Vec<String> {
-        let aside =
-            aside.map(|topic| cut(&format!("⑂ {}", if topic.is_empty() { "aside" } else { topic }), width));
+        let aside = aside
+            .map(|topic| truncate(&format!("⑂ {}", if topic.is_empty() { "aside" } else { topic }), width));
         let doing = list(&self.schedule["jobs"]).filter(|job| job["open"].is_object()).map(|job| {
             let name = text(&job["name"]);
             let state = text(&job["open"]["state"]);
-            cut(&format!("⟳ {name} · {state}"), width)
+            truncate(&format!("⟳ {name} · {state}"), width)
         });
         let mut lines: Vec<String> = aside.into_iter().chain(doing).collect();
         let updates = list(&self.updates["updates"]).count();
@@ -99,33 +99,33 @@ impl Looked {
 
     /// Renders the ping budget and cost.
     pub fn pings(&self, width: usize) -> Vec<String> {
-        let gauge = self.glance.pings.as_deref().and_then(gauge);
-        let spent = (self.glance.spent > 0.0).then(|| format!("${:.2} today", self.glance.spent));
-        let limit = self.glance.limit.clone();
+        let gauge = self.status_line.pings.as_deref().and_then(ping_gauge);
+        let spent = (self.status_line.spent > 0.0).then(|| format!("${:.2} today", self.status_line.spent));
+        let limit = self.status_line.limit.clone();
         let brain = self.health["brain"].as_str().map(str::to_owned);
-        let attention = &self.glance.today["attention"];
+        let attention = &self.status_line.today["attention"];
         let focus = attention["focus"]["until"]["words"].as_str();
-        let focus = focus.map(|until| format!("focus until {}", clock(until)));
+        let focus = focus.map(|until| format!("focus until {}", time_part(until)));
         let quiet = attention["quiet_until"]["words"].as_str();
-        let quiet = quiet.map(|until| format!("quiet until {}", clock(until)));
+        let quiet = quiet.map(|until| format!("quiet until {}", time_part(until)));
         let held = list(&attention["held"]).count();
         let held = (held > 0).then(|| format!("held {held}"));
         [gauge, focus, quiet, held, spent, limit, brain]
             .into_iter()
             .flatten()
-            .map(|line| cut(&line, width))
+            .map(|line| truncate(&line, width))
             .collect()
     }
 }
 
 /// Extracts the time from `today 15:00 · in 2 h`.
-fn clock(words: &str) -> &str {
+fn time_part(words: &str) -> &str {
     let clock = words.split(" · ").next().unwrap_or(words);
     clock.strip_prefix("today ").unwrap_or(clock)
 }
 
 /// Renders `2/3` as a gauge.
-fn gauge(pings: &str) -> Option<String> {
+fn ping_gauge(pings: &str) -> Option<String> {
     let (left, most) = pings.split_once('/')?;
     let (left, most): (usize, usize) = (left.parse().ok()?, most.parse().ok()?);
     let full = left.min(most).min(20);
@@ -134,14 +134,14 @@ fn gauge(pings: &str) -> Option<String> {
 }
 
 /// Renders a due item with its time on the left and the remaining time on the right.
-fn due(at: usize, due: &Value, width: usize) -> String {
+fn due_line(at: usize, due: &Value, width: usize) -> String {
     let words = text(&due["words"]);
-    let clock = clock(words);
+    let clock = time_part(words);
     let distance = words.split_once(" · ").map_or("", |(_, distance)| distance);
     let mark = if at == 0 { "▶" } else { " " };
     let distance = distance.strip_prefix("in ").unwrap_or(distance);
     let room = width.saturating_sub(distance.width() + 1);
-    let left = cut(&format!("{mark}{clock} {}", text(&due["name"])), room);
+    let left = truncate(&format!("{mark}{clock} {}", text(&due["name"])), room);
     let gap = width.saturating_sub(left.width() + distance.width());
     format!("{left}{}{distance}", " ".repeat(gap))
 }
@@ -155,7 +155,7 @@ fn text(value: &Value) -> &str {
 }
 
 /// The help text.
-pub const HELP: [&str; 14] = [
+pub const HELP_LINES: [&str; 14] = [
     "enter       send",
     "ctrl+j      a new line",
     "up, down    what you typed before",
@@ -178,11 +178,11 @@ mod tests {
 
     /// A hung daemon delays the full screen only for the timeout of one health query.
     #[tokio::test(start_paused = true)]
-    async fn one_that_stands_still_is_looked_at_once() {
+    async fn a_hung_daemon_is_queried_only_once() {
         let home = tempfile::tempdir().unwrap();
         let _deaf = std::os::unix::net::UnixListener::bind(home.path().join("door")).unwrap();
         let began = tokio::time::Instant::now();
-        assert_eq!(Looked::look(&Client::new(home.path(), "door")).await, Looked::default());
+        assert_eq!(Overview::fetch(&Client::new(home.path(), "door")).await, Overview::default());
         assert_eq!(began.elapsed().as_secs(), 5);
     }
 }

@@ -5,32 +5,32 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::log::Log;
-use super::panes::{Looked, Pane};
-use crate::client::Shown;
+use super::log::ConversationLog;
+use super::panes::{Overview, Pane};
+use crate::client::StreamEvent;
+use crate::terminal::chat_state::{ChatCommand as Wanted, ChatState, Moment};
 use crate::terminal::history::History;
-use crate::terminal::keys::{self, Key, Way};
-use crate::terminal::seat::{GONE, STILL};
-use crate::terminal::talk::{Moment, Talk, Wish as Wanted};
+use crate::terminal::interactive::{DISCONNECTED, UNRESPONSIVE};
+use crate::terminal::keys::{self, Direction, Key};
 
 /// An input of the state.
 #[derive(Clone, Debug)]
 pub enum Event {
     Key(Key),
     /// An event of the assistant.
-    Shown(Shown),
+    Stream(StreamEvent),
     /// The connection was closed.
-    Gone,
+    Closed,
     /// The daemon does not respond.
-    Still,
+    Unresponsive,
     /// The connection is open again.
-    Back,
+    Reconnected,
     /// The stored messages were fetched.
-    Read(Value),
+    MessagesRead(Value),
     /// The data of the panes was fetched.
-    Looked(Box<Looked>),
+    OverviewRead(Box<Overview>),
     /// The reply to a command.
-    Told(String),
+    Reply(String),
     /// A message was sent and will be answered.
     Sent,
     /// The completed line.
@@ -40,207 +40,210 @@ pub enum Event {
 
 /// A command for the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Command {
     /// A command of the chat.
-    Talk(Wanted),
+    Chat(Wanted),
     /// Fetch the data of the panes.
-    Look,
+    FetchOverview,
     /// Fetch the stored messages.
-    Read,
+    FetchMessages,
     /// Ring the bell, with a text for terminals that can show it.
-    Ring(String),
+    Bell(String),
 }
 
 /// The state.
 pub struct State {
-    pub(super) talk: Talk,
-    pub(super) log: Log,
-    pub(super) looked: Looked,
+    pub(super) chat: ChatState,
+    pub(super) log: ConversationLog,
+    pub(super) overview: Overview,
     pub(super) focus: Pane,
     /// Number of rows by which the focused pane is scrolled.
     pub(super) scrolled: usize,
-    pub(super) there: There,
+    pub(super) availability: Availability,
     /// Topic of the fork in which the user is.
-    pub(super) aside: Option<String>,
+    pub(super) fork_topic: Option<String>,
     /// When to fetch the data of the panes again.
-    look: Instant,
+    next_fetch: Instant,
 }
 
 /// Availability of the assistant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum There {
-    Yes,
+pub(super) enum Availability {
+    Available,
     /// The connection is closed; reconnecting.
-    No,
+    Gone,
     /// The daemon does not respond; reconnecting.
-    Still,
+    Unresponsive,
 }
 
 /// Rows per page.
-const PAGE: usize = 8;
+const PAGE_ROWS: usize = 8;
 /// Maximum scroll of the panes next to the conversation.
-const ROWS: usize = 500;
+const MAX_SCROLL: usize = 500;
 /// Interval at which the panes are updated without events.
-const LOOK: Duration = Duration::from_secs(30);
+const FETCH_INTERVAL: Duration = Duration::from_secs(30);
 
 impl State {
     /// Creates an empty state with a history.
     pub fn new(history: History, now: Instant) -> Self {
         Self {
-            talk: Talk::new(history),
-            log: Log::default(),
-            looked: Looked::default(),
+            chat: ChatState::new(history),
+            log: ConversationLog::default(),
+            overview: Overview::default(),
             focus: Pane::Chat,
             scrolled: 0,
-            there: There::Yes,
-            aside: None,
-            look: now + LOOK,
+            availability: Availability::Available,
+            fork_topic: None,
+            next_fetch: now + FETCH_INTERVAL,
         }
     }
 
-    pub fn talk(&mut self) -> &mut Talk {
-        &mut self.talk
+    pub fn chat(&mut self) -> &mut ChatState {
+        &mut self.chat
     }
 
     /// Returns when the next change is due.
-    pub fn wakes(&self, now: Instant) -> Instant {
-        self.talk.wakes(now).unwrap_or(self.look).min(self.look)
+    pub fn next_wake(&self, now: Instant) -> Instant {
+        self.chat.next_wake(now).unwrap_or(self.next_fetch).min(self.next_fetch)
     }
 
     /// Handles `event` and returns the new state and the commands that follow.
     #[must_use]
-    pub fn update(mut self, event: Event, at: &Moment) -> (Self, Vec<Wish>) {
-        let wishes = match event {
-            Event::Key(key) => self.key(&key, at),
-            Event::Shown(shown) => self.hear(&shown, at),
-            Event::Gone => self.lose(There::No, GONE),
-            Event::Still => self.lose(There::Still, STILL),
-            Event::Back => {
-                self.there = There::Yes;
-                vec![Wish::Read]
+    pub fn update(mut self, event: Event, at: &Moment) -> (Self, Vec<Command>) {
+        let commands = match event {
+            Event::Key(key) => self.on_key(&key, at),
+            Event::Stream(shown) => self.on_event(&shown, at),
+            Event::Closed => self.on_connection_lost(Availability::Gone, DISCONNECTED),
+            Event::Unresponsive => self.on_connection_lost(Availability::Unresponsive, UNRESPONSIVE),
+            Event::Reconnected => {
+                self.availability = Availability::Available;
+                vec![Command::FetchMessages]
             }
-            Event::Read(messages) => {
-                self.log = Log::read(&messages);
+            Event::MessagesRead(messages) => {
+                self.log = ConversationLog::from_messages(&messages);
                 Vec::new()
             }
-            Event::Looked(looked) => {
-                let open = self.talk.come_to(&looked.glance.today, at);
+            Event::OverviewRead(looked) => {
+                let open = self.chat.open_reminder(&looked.status_line.today, at);
                 self.log.push(&open);
-                (self.looked, self.look) = (*looked, at.now + LOOK);
+                (self.overview, self.next_fetch) = (*looked, at.now + FETCH_INTERVAL);
                 Vec::new()
             }
-            Event::Told(text) => self.tell(&text),
+            Event::Reply(text) => self.show_text(&text),
             Event::Sent => {
-                self.talk.sent(at.now);
+                self.chat.on_sent(at.now);
                 Vec::new()
             }
             Event::Completed(line) => {
-                self.talk.complete(line);
+                self.chat.set_line(line);
                 Vec::new()
             }
-            Event::Woke => self.woke(at),
+            Event::Woke => self.on_wake(at),
         };
-        (self, wishes)
+        (self, commands)
     }
 
-    fn lose(&mut self, there: There, words: &str) -> Vec<Wish> {
-        (self.there, self.aside) = (there, None);
-        self.talk.lost();
-        self.tell(words)
+    fn on_connection_lost(&mut self, availability: Availability, words: &str) -> Vec<Command> {
+        (self.availability, self.fork_topic) = (availability, None);
+        self.chat.reset();
+        self.show_text(words)
     }
 
-    fn woke(&mut self, at: &Moment) -> Vec<Wish> {
-        let looks = (self.look <= at.now && self.there == There::Yes).then_some(Wish::Look);
-        if self.look <= at.now {
-            self.look = at.now + LOOK;
+    fn on_wake(&mut self, at: &Moment) -> Vec<Command> {
+        let fetch = (self.next_fetch <= at.now && self.availability == Availability::Available)
+            .then_some(Command::FetchOverview);
+        if self.next_fetch <= at.now {
+            self.next_fetch = at.now + FETCH_INTERVAL;
         }
-        let wanted = self.talk.woke(at);
-        self.wanted(wanted).into_iter().chain(looks).collect()
+        let wanted = self.chat.on_wake(at);
+        self.on_chat_commands(wanted).into_iter().chain(fetch).collect()
     }
 
-    fn hear(&mut self, shown: &Shown, at: &Moment) -> Vec<Wish> {
-        let heard = self.talk.hear(shown, at);
-        self.log.push(&heard.words);
-        let rings = heard.rings.map(Wish::Ring);
+    fn on_event(&mut self, shown: &StreamEvent, at: &Moment) -> Vec<Command> {
+        let output = self.chat.on_event(shown, at);
+        self.log.push(&output.text);
+        let rings = output.alert.map(Command::Bell);
         let (data, topic) = (&shown.data, |fork: &Value| fork["topic"].as_str().unwrap_or("").to_owned());
         let looks = match shown.name.as_str() {
             "hello" => {
-                self.aside = data["fork"].is_object().then(|| topic(&data["fork"]));
-                vec![Wish::Look]
+                self.fork_topic = data["fork"].is_object().then(|| topic(&data["fork"]));
+                vec![Command::FetchOverview]
             }
             "forked" => {
-                self.aside = Some(topic(data));
-                vec![Wish::Look]
+                self.fork_topic = Some(topic(data));
+                vec![Command::FetchOverview]
             }
             "unforked" => {
-                self.aside = None;
-                vec![Wish::Look]
+                self.fork_topic = None;
+                vec![Command::FetchOverview]
             }
-            "card" | "ended" | "sent" | "notice" => vec![Wish::Look],
-            "reload" | "moved" => vec![Wish::Read, Wish::Look],
+            "card" | "ended" | "sent" | "notice" => vec![Command::FetchOverview],
+            "reload" | "moved" => vec![Command::FetchMessages, Command::FetchOverview],
             _ => Vec::new(),
         };
         rings.into_iter().chain(looks).collect()
     }
 
-    fn key(&mut self, key: &Key, at: &Moment) -> Vec<Wish> {
+    fn on_key(&mut self, key: &Key, at: &Moment) -> Vec<Command> {
         match (key, self.focus) {
-            (Key::Pane(keys::Pane::Function(number)), _) => self.turn_to(*number),
-            (Key::Pane(keys::Pane::Page(way)), _) => self.scroll(*way),
-            (Key::Escape, Pane::Today | Pane::Forks | Pane::Pings | Pane::Help) => self.turn_to_chat(),
+            (Key::Pane(keys::PaneKey::Function(number)), _) => self.toggle_pane(*number),
+            (Key::Pane(keys::PaneKey::Page(way)), _) => self.scroll(*way),
+            (Key::Escape, Pane::Today | Pane::Forks | Pane::Pings | Pane::Help) => self.focus_chat(),
             (Key::Escape, Pane::Chat) if self.scrolled > 0 => self.scrolled = 0,
             (_, _) => {
-                let wanted = self.talk.key(key, at);
-                return self.wanted(wanted);
+                let wanted = self.chat.on_key(key, at);
+                return self.on_chat_commands(wanted);
             }
         }
         Vec::new()
     }
 
     /// Handles commands of the chat that only change the display, and returns the others.
-    fn wanted(&mut self, wanted: Vec<Wanted>) -> Vec<Wish> {
-        let mut wishes = Vec::new();
-        for wish in wanted {
-            match wish {
-                Wanted::Entered(prompt, line) => {
-                    self.turn_to_chat();
-                    self.log.human(&prompt, &line);
+    fn on_chat_commands(&mut self, wanted: Vec<Wanted>) -> Vec<Command> {
+        let mut commands = Vec::new();
+        for command in wanted {
+            match command {
+                Wanted::CommitLine(prompt, line) => {
+                    self.focus_chat();
+                    self.log.push_user(&prompt, &line);
                 }
-                Wanted::Tell(text) => drop(self.tell(text)),
-                wish @ (Wanted::Say(_) | Wanted::Press(..) | Wanted::Complete) => {
-                    wishes.push(Wish::Talk(wish))
+                Wanted::Show(text) => drop(self.show_text(text)),
+                command @ (Wanted::Submit(_) | Wanted::Press(..) | Wanted::Complete) => {
+                    commands.push(Command::Chat(command))
                 }
-                wish @ (Wanted::Undo | Wanted::Keep | Wanted::Leave) => wishes.push(Wish::Talk(wish)),
+                command @ (Wanted::Undo | Wanted::SaveHistory | Wanted::Quit) => {
+                    commands.push(Command::Chat(command))
+                }
             }
         }
-        wishes
+        commands
     }
 
-    fn tell(&mut self, text: &str) -> Vec<Wish> {
+    fn show_text(&mut self, text: &str) -> Vec<Command> {
         self.log.push(&format!("  {}\n", text.replace('\n', "\n  ")));
         Vec::new()
     }
 
-    fn turn_to_chat(&mut self) {
+    fn focus_chat(&mut self) {
         (self.focus, self.scrolled) = (Pane::Chat, 0);
     }
 
-    fn turn_to(&mut self, number: u8) {
-        let Some(pane) = Pane::of_key(number) else { return };
+    fn toggle_pane(&mut self, number: u8) {
+        let Some(pane) = Pane::for_key(number) else { return };
         self.scrolled = 0;
         self.focus = if self.focus == pane { Pane::Chat } else { pane };
     }
 
-    fn scroll(&mut self, way: Way) {
+    fn scroll(&mut self, direction: Direction) {
         // The conversation scrolls from its end, the other panes from their beginning.
         let (further, most) = match self.focus {
-            Pane::Chat => (Way::Earlier, self.log.len()),
-            Pane::Today | Pane::Forks | Pane::Pings | Pane::Help => (Way::Later, ROWS),
+            Pane::Chat => (Direction::Earlier, self.log.len()),
+            Pane::Today | Pane::Forks | Pane::Pings | Pane::Help => (Direction::Later, MAX_SCROLL),
         };
-        self.scrolled = if way == further {
-            (self.scrolled + PAGE).min(most)
+        self.scrolled = if direction == further {
+            (self.scrolled + PAGE_ROWS).min(most)
         } else {
-            self.scrolled.saturating_sub(PAGE)
+            self.scrolled.saturating_sub(PAGE_ROWS)
         };
     }
 }

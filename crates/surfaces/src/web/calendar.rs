@@ -10,24 +10,24 @@ use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
 use super::App;
-use super::refusal::Refusal;
-use super::schedule::window::{Wanted, Window};
-use super::sessions::moment;
+use super::api_error::ApiError;
+use super::schedule::window::{Window, WindowQuery};
+use super::sessions::format_time;
 
 /// Maximum number of events returned.
-const MOST: usize = 200;
+const MAX_EVENTS: usize = 200;
 
 /// An appointment of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appointment {
     pub name: String,
     pub place: Option<String>,
-    pub when: Slot,
+    pub when: AppointmentTime,
 }
 
 /// Time of an appointment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
+pub enum AppointmentTime {
     /// Start and end.
     Timed(Timestamp, Timestamp),
     /// Whole days: the first, and the day after the last.
@@ -38,48 +38,48 @@ pub enum Slot {
 pub trait Calendar: Send + Sync {
     /// Returns the appointments that overlap the range, in order, with notes about what could not
     /// be read; or an error text.
-    fn between(&self, from: Zoned, to: Zoned) -> BoxFuture<'_, Result<Looked, String>>;
+    fn between(&self, from: Zoned, to: Zoned) -> BoxFuture<'_, Result<CalendarEvents, String>>;
 }
 
 /// Result of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Looked {
+pub struct CalendarEvents {
     /// In order.
     pub events: Vec<Appointment>,
     /// One sentence for each calendar that could not be read.
-    pub left_out: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 pub(super) async fn show(
     State(app): State<App>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
-) -> Result<Json<CalendarWire>, Refusal> {
+    wanted: Result<Query<WindowQuery>, QueryRejection>,
+) -> Result<Json<CalendarDto>, ApiError> {
     let now = app.ports().clock.now();
     let zone = now.time_zone().clone();
-    let Window { from, to } = Window::read(wanted.ok().map(|Query(wanted)| wanted), &now)?;
+    let Window { from, to } = Window::parse(wanted.ok().map(|Query(wanted)| wanted), &now)?;
     let found = app.ports().calendar.between(from.to_zoned(zone.clone()), to.to_zoned(zone)).await;
-    let looked = found.map_err(Refusal::broken)?;
-    let left_out = looked.events.len().saturating_sub(MOST);
-    let mut notes = looked.left_out;
+    let looked = found.map_err(ApiError::internal)?;
+    let left_out = looked.events.len().saturating_sub(MAX_EVENTS);
+    let mut notes = looked.notes;
     if left_out > 0 {
         notes.push(format!("{left_out} more events are not shown here."));
     }
-    let events = looked.events.into_iter().take(MOST).map(|event| EventWire::new(event, &now)).collect();
-    Ok(Json(CalendarWire { events, notes }))
+    let events = looked.events.into_iter().take(MAX_EVENTS).map(|event| EventDto::new(event, &now)).collect();
+    Ok(Json(CalendarDto { events, notes }))
 }
 
 /// The appointments.
 #[derive(Serialize)]
-pub(super) struct CalendarWire {
+pub(super) struct CalendarDto {
     /// In order.
-    events: Vec<EventWire>,
+    events: Vec<EventDto>,
     /// What is missing.
     notes: Vec<String>,
 }
 
 /// One appointment.
 #[derive(Serialize)]
-struct EventWire {
+struct EventDto {
     name: String,
     place: Option<String>,
     from: String,
@@ -88,7 +88,7 @@ struct EventWire {
     kind: &'static str,
 }
 
-impl EventWire {
+impl EventDto {
     fn new(event: Appointment, now: &Zoned) -> Self {
         let zone = now.time_zone();
         let midnight = |day: Date| {
@@ -96,11 +96,11 @@ impl EventWire {
             at.map_or(Timestamp::MIN, |at| at.timestamp())
         };
         let (from, to, kind) = match event.when {
-            Slot::Timed(from, to) => (from, to, "time"),
-            Slot::Days(from, to) => (midnight(from), midnight(to), "day"),
+            AppointmentTime::Timed(from, to) => (from, to, "time"),
+            AppointmentTime::Days(from, to) => (midnight(from), midnight(to), "day"),
         };
         let name = event.name;
         let place = event.place;
-        Self { name, place, from: moment(from, zone), to: moment(to, zone), kind }
+        Self { name, place, from: format_time(from, zone), to: format_time(to, zone), kind }
     }
 }

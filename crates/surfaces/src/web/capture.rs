@@ -4,47 +4,47 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use axum::Json;
 use axum::extract::{Request, State};
-use domain::assistant::{Answer, Planning, Replanned, Request as Ask};
+use domain::assistant::{Answer, Replanned, Request as Ask, ScheduleCommand};
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::api::{BODY_BYTES, read, unexpected};
-use super::refusal::Refusal;
+use super::api::{MAX_BODY_BYTES, read_body, unexpected_answer};
+use super::api_error::ApiError;
+use super::dto::CommandResponse;
 use super::schedule::plans;
-use super::wire::Obeyed;
 
 /// Text of the user.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Captured {
+struct CaptureRequest {
     text: String,
 }
 
 /// The reply, and the token that undoes the change.
 #[derive(Serialize)]
-pub(super) struct CaughtWire {
+pub(super) struct CaptureDto {
     ok: bool,
     text: String,
     undo: Option<String>,
 }
 
-pub(super) async fn capture(State(app): State<App>, request: Request) -> Result<Json<CaughtWire>, Refusal> {
-    let Captured { text } = read(&app, request, BODY_BYTES).await?;
+pub(super) async fn capture(State(app): State<App>, request: Request) -> Result<Json<CaptureDto>, ApiError> {
+    let CaptureRequest { text } = read_body(&app, request, MAX_BODY_BYTES).await?;
     let before = plans(&app).await?;
-    let text = change(&app, Planning::Capture(text)).await?;
-    let undo = plans(&app).await?.made_since(&before).map(mark);
-    Ok(Json(CaughtWire { ok: true, text, undo }))
+    let text = change(&app, ScheduleCommand::Capture(text)).await?;
+    let undo = plans(&app).await?.change_since(&before).map(undo_token);
+    Ok(Json(CaptureDto { ok: true, text, undo }))
 }
 
 /// Changes the schedule or inbox and returns the reply.
-async fn change(app: &App, planning: Planning) -> Result<String, Refusal> {
-    let answer = app.ports().desk.ask(Ask::Plan(planning)).await;
-    let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
+async fn change(app: &App, planning: ScheduleCommand) -> Result<String, ApiError> {
+    let answer = app.ports().assistant.ask(Ask::Schedule(planning)).await;
+    let Answer::Text(text) = answer else { return Err(unexpected_answer(answer)) };
     Ok(text)
 }
 
 /// Returns a token that identifies this change.
-fn mark(changed: &Replanned) -> String {
+fn undo_token(changed: &Replanned) -> String {
     let mut hasher = DefaultHasher::new();
     format!("{changed:?}").hash(&mut hasher);
     format!("plan:{:016x}", hasher.finish())
@@ -53,38 +53,44 @@ fn mark(changed: &Replanned) -> String {
 /// Request to undo a change.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Undo {
+struct UndoRequest {
     undo: String,
 }
 
-pub(super) async fn undo(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
-    let Undo { undo } = read(&app, request, BODY_BYTES).await?;
+pub(super) async fn undo(
+    State(app): State<App>,
+    request: Request,
+) -> Result<Json<CommandResponse>, ApiError> {
+    let UndoRequest { undo } = read_body(&app, request, MAX_BODY_BYTES).await?;
     let plans = plans(&app).await?;
-    if plans.last().is_none_or(|last| mark(last) != undo) {
+    if plans.last_change().is_none_or(|last| undo_token(last) != undo) {
         let words = "something else was changed since then. say what you want back, like `cancel dentist`.";
-        return Err(Refusal::refused(words));
+        return Err(ApiError::rejected(words));
     }
-    change(&app, Planning::Words("undo".to_owned())).await.map(told)
+    change(&app, ScheduleCommand::PlanText("undo".to_owned())).await.map(to_reply)
 }
 
 /// Action on an inbox item.
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
-enum Sorted {
+enum InboxAction {
     /// It is done.
     Drop { id: u64 },
     /// It becomes a reminder at this time.
     Plan { id: u64, when: String },
 }
 
-pub(super) async fn sort(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
-    let words = match read(&app, request, BODY_BYTES).await? {
-        Sorted::Drop { id } => format!("done inbox:{id}"),
-        Sorted::Plan { id, when } => format!("move inbox:{id} to {when}"),
+pub(super) async fn sort_inbox(
+    State(app): State<App>,
+    request: Request,
+) -> Result<Json<CommandResponse>, ApiError> {
+    let words = match read_body(&app, request, MAX_BODY_BYTES).await? {
+        InboxAction::Drop { id } => format!("done inbox:{id}"),
+        InboxAction::Plan { id, when } => format!("move inbox:{id} to {when}"),
     };
-    change(&app, Planning::Words(words)).await.map(told)
+    change(&app, ScheduleCommand::PlanText(words)).await.map(to_reply)
 }
 
-fn told(text: String) -> Json<Obeyed> {
-    Json(Obeyed { ok: true, text: Some(text), turn: None })
+fn to_reply(text: String) -> Json<CommandResponse> {
+    Json(CommandResponse { ok: true, text: Some(text), turn: None })
 }

@@ -3,47 +3,48 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use domain::cost::{Forecast, Limit, Micros, Report, Total};
+use domain::cost::{BudgetLimit, CostReport, Forecast, Micros, Total};
 use serde::Serialize;
 
 use super::App;
-use super::refusal::Refusal;
-use super::span::{Span, days};
+use super::api_error::ApiError;
+use super::days_query::{DaysQuery, parse_days};
 
 /// Default number of days in the lists.
-pub const DAYS: u16 = 30;
+pub const DEFAULT_DAYS: u16 = 30;
 /// Maximum number of days.
-pub const MOST_DAYS: u16 = 3660;
+pub const MAX_DAYS: u16 = 3660;
 
 pub(super) async fn show(
     State(app): State<App>,
-    span: Result<Query<Span>, QueryRejection>,
-) -> Result<Json<CostWire>, Refusal> {
-    let days = days(span, DAYS, MOST_DAYS)?;
-    let report = app.ports().vitals.cost(days).await.map_err(|unreadable| Refusal::broken(unreadable.0))?;
-    Ok(Json(CostWire::from(&report)))
+    span: Result<Query<DaysQuery>, QueryRejection>,
+) -> Result<Json<CostDto>, ApiError> {
+    let days = parse_days(span, DEFAULT_DAYS, MAX_DAYS)?;
+    let report =
+        app.ports().health_source.cost(days).await.map_err(|unreadable| ApiError::internal(unreadable.0))?;
+    Ok(Json(CostDto::from(&report)))
 }
 
 /// The cost report.
 #[derive(Serialize)]
-pub struct CostWire {
+pub struct CostDto {
     date: String,
     days: u16,
     #[serde(flatten)]
-    spans: SpansWire,
-    by_source: Vec<RowWire>,
-    by_model: Vec<RowWire>,
-    by_day: Vec<RowWire>,
+    spans: PeriodsDto,
+    by_source: Vec<RowDto>,
+    by_model: Vec<RowDto>,
+    by_day: Vec<RowDto>,
     /// By day and source, in the order of the days.
-    by_day_and_source: Vec<DayWire>,
-    unattended: UnattendedWire,
+    by_day_and_source: Vec<DayDto>,
+    unattended: UnattendedDto,
     /// Null before a whole day has passed.
-    forecast: Option<ForecastWire>,
+    forecast: Option<ForecastDto>,
 }
 
 /// Expected cost, and its basis.
 #[derive(Serialize)]
-struct ForecastWire {
+struct ForecastDto {
     dollars_today: f64,
     dollars_this_month: f64,
     dollars_a_day: f64,
@@ -60,15 +61,15 @@ struct ForecastWire {
 
 /// Totals of fixed periods.
 #[derive(Serialize)]
-struct SpansWire {
-    today: TotalWire,
-    week: TotalWire,
-    month: TotalWire,
+struct PeriodsDto {
+    today: TotalDto,
+    week: TotalDto,
+    month: TotalDto,
 }
 
 /// Totals of calls. Calls without a known price add no dollars and are counted separately.
 #[derive(Serialize)]
-struct TotalWire {
+struct TotalDto {
     calls: u64,
     unpriced_calls: u64,
     input: u64,
@@ -80,26 +81,26 @@ struct TotalWire {
 }
 
 #[derive(Serialize)]
-struct RowWire {
+struct RowDto {
     name: String,
     /// Number of runs with these calls, or of answers in a conversation. Only for sources.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<u64>,
     #[serde(flatten)]
-    total: TotalWire,
+    total: TotalDto,
 }
 
 /// Cost of one source on one day.
 #[derive(Serialize)]
-struct DayWire {
+struct DayDto {
     day: String,
     #[serde(flatten)]
-    row: RowWire,
+    row: RowDto,
 }
 
 /// Usage of unattended work today, and its limits; null means no limit.
 #[derive(Serialize)]
-struct UnattendedWire {
+struct UnattendedDto {
     dollars: f64,
     tokens: u64,
     dollars_per_day: Option<f64>,
@@ -115,19 +116,19 @@ struct UnattendedWire {
     raised: Option<String>,
 }
 
-impl From<&Report> for CostWire {
-    fn from(report: &Report) -> Self {
-        let row = |(name, total): (String, &Total)| RowWire { name, runs: None, total: total.into() };
-        let source = |(name, total): (&String, &Total)| RowWire {
-            runs: Some(report.lists.runs_of(name)),
+impl From<&CostReport> for CostDto {
+    fn from(report: &CostReport) -> Self {
+        let row = |(name, total): (String, &Total)| RowDto { name, runs: None, total: total.into() };
+        let source = |(name, total): (&String, &Total)| RowDto {
+            runs: Some(report.breakdown.runs_of(name)),
             ..row((name.clone(), total))
         };
         let named = |(name, total)| row((String::clone(name), total));
-        let lists = &report.lists;
+        let lists = &report.breakdown;
         Self {
             date: report.date.to_string(),
             days: report.days,
-            spans: SpansWire {
+            spans: PeriodsDto {
                 today: (&report.today).into(),
                 week: (&report.week).into(),
                 month: (&report.month).into(),
@@ -136,34 +137,34 @@ impl From<&Report> for CostWire {
             by_model: lists.models.iter().map(named).collect(),
             by_day: lists.days.iter().map(|(day, total)| row((day.to_string(), total))).collect(),
             by_day_and_source: lists
-                .days_of
+                .days_by_source
                 .iter()
-                .map(|((day, name), total)| DayWire { day: day.to_string(), row: row((name.clone(), total)) })
+                .map(|((day, name), total)| DayDto { day: day.to_string(), row: row((name.clone(), total)) })
                 .collect(),
             unattended: unattended(report),
-            forecast: report.forecast.as_ref().map(ForecastWire::from),
+            forecast: report.forecast.as_ref().map(ForecastDto::from),
         }
     }
 }
 
-impl From<&Forecast> for ForecastWire {
+impl From<&Forecast> for ForecastDto {
     fn from(seen: &Forecast) -> Self {
         Self {
             dollars_today: seen.today.money.as_dollars(),
             dollars_this_month: seen.month.money.as_dollars(),
-            dollars_a_day: seen.a_day.money.as_dollars(),
+            dollars_a_day: seen.per_day.money.as_dollars(),
             tokens_today: seen.today.tokens,
             tokens_this_month: seen.month.tokens,
             unpriced_calls: seen.calls.1,
             planned_runs: seen.runs,
             routines_not_run: seen.unrun,
             days: seen.days,
-            words: seen.tell(),
+            words: seen.summary(),
         }
     }
 }
 
-impl From<&Total> for TotalWire {
+impl From<&Total> for TotalDto {
     fn from(total: &Total) -> Self {
         Self {
             calls: total.calls,
@@ -178,19 +179,19 @@ impl From<&Total> for TotalWire {
     }
 }
 
-fn unattended(report: &Report) -> UnattendedWire {
-    let Limit { money, tokens } = report.limit;
-    let (money_left, tokens_left) = report.left();
-    UnattendedWire {
+fn unattended(report: &CostReport) -> UnattendedDto {
+    let BudgetLimit { money, tokens } = report.limit;
+    let (money_left, tokens_left) = report.remaining();
+    UnattendedDto {
         dollars: report.unattended.cost.as_dollars(),
         tokens: report.unattended.tokens,
         dollars_per_day: money.map(Micros::as_dollars),
         tokens_per_day: tokens,
         dollars_left: money_left.map(Micros::as_dollars),
         tokens_left,
-        nearest: report.nearest().map(|bound| bound.to_string()),
-        percent: report.nearest().map(|bound| bound.percent()),
-        standing: report.standing(),
-        raised: report.raised().map(|limit| limit.to_string()),
+        nearest: report.tightest_limit().map(|bound| bound.to_string()),
+        percent: report.tightest_limit().map(|bound| bound.percent()),
+        standing: report.limit_notice(),
+        raised: report.raised_limit().map(|limit| limit.to_string()),
     }
 }

@@ -4,7 +4,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 
 /// Header required for POST requests. Other origins cannot set it without a CORS preflight.
 pub const CUSTOM_HEADER: HeaderName = HeaderName::from_static("x-ollim");
@@ -14,22 +14,22 @@ const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// The parts of a request that are checked.
 #[derive(Clone, Copy, Debug)]
-pub struct Visit<'a> {
+pub struct RequestHead<'a> {
     pub method: &'a Method,
     pub uri: &'a Uri,
     pub headers: &'a HeaderMap,
 }
 
-impl Visit<'_> {
+impl RequestHead<'_> {
     /// Checks a request to the page on `port`.
-    pub fn check(&self, port: u16) -> Result<(), Refusal> {
+    pub fn check(&self, port: u16) -> Result<(), ApiError> {
         let host = self.host(port)?;
         self.origin(host)?;
         self.fetch_site()?;
         match *self.method {
             Method::GET | Method::HEAD => Ok(()),
             Method::POST => self.custom_header(),
-            _ => Err(Refusal::new(
+            _ => Err(ApiError::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method",
                 format!("{} is not used here; use GET or POST.", self.method),
@@ -37,14 +37,14 @@ impl Visit<'_> {
         }
     }
 
-    fn host(&self, port: u16) -> Result<&str, Refusal> {
+    fn host(&self, port: u16) -> Result<&str, ApiError> {
         let ours = [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
-        let named = self.only(&header::HOST).and_then(|host| host.to_str().ok());
+        let named = self.single_header(&header::HOST).and_then(|host| host.to_str().ok());
         let found = named.filter(|host| ours.iter().any(|our| our == host));
         // An absolute request target would override the header.
         match (found, self.uri.authority()) {
             (Some(host), None) => Ok(host),
-            (Some(_), Some(_)) | (None, _) => Err(Refusal::new(
+            (Some(_), Some(_)) | (None, _) => Err(ApiError::new(
                 StatusCode::MISDIRECTED_REQUEST,
                 "host",
                 format!("this is not the name of this page: open http://127.0.0.1:{port}/ instead."),
@@ -52,25 +52,25 @@ impl Visit<'_> {
         }
     }
 
-    fn origin(&self, host: &str) -> Result<(), Refusal> {
+    fn origin(&self, host: &str) -> Result<(), ApiError> {
         if !self.headers.contains_key(header::ORIGIN) {
             return Ok(());
         }
         let own = format!("http://{host}");
-        match self.only(&header::ORIGIN) {
+        match self.single_header(&header::ORIGIN) {
             Some(origin) if origin.as_bytes() == own.as_bytes() => Ok(()),
-            Some(_) | None => Err(foreign(&format!("only the page at {own} may ask this."))),
+            Some(_) | None => Err(foreign_origin(&format!("only the page at {own} may ask this."))),
         }
     }
 
-    fn fetch_site(&self) -> Result<(), Refusal> {
+    fn fetch_site(&self) -> Result<(), ApiError> {
         if !self.headers.contains_key(SEC_FETCH_SITE) {
             return Ok(());
         }
-        match self.only(&SEC_FETCH_SITE).map(HeaderValue::as_bytes) {
+        match self.single_header(&SEC_FETCH_SITE).map(HeaderValue::as_bytes) {
             Some(b"same-origin") => Ok(()),
             Some(b"none") if self.is_navigation() => Ok(()),
-            Some(_) | None => Err(foreign(
+            Some(_) | None => Err(foreign_origin(
                 "another site sent you here. type the address into the address bar, or run `ollim-bot open`.",
             )),
         }
@@ -80,30 +80,30 @@ impl Visit<'_> {
         let reads = matches!(*self.method, Method::GET | Method::HEAD);
         let navigates = match self.headers.get_all(SEC_FETCH_MODE).iter().count() {
             0 => true,
-            _ => self.only(&SEC_FETCH_MODE).is_some_and(|mode| mode.as_bytes() == b"navigate"),
+            _ => self.single_header(&SEC_FETCH_MODE).is_some_and(|mode| mode.as_bytes() == b"navigate"),
         };
         reads && navigates
     }
 
-    fn custom_header(&self) -> Result<(), Refusal> {
-        if self.only(&CUSTOM_HEADER).is_none_or(|value| value.as_bytes() != b"1") {
-            return Err(foreign("a POST needs the header `x-ollim: 1`."));
+    fn custom_header(&self) -> Result<(), ApiError> {
+        if self.single_header(&CUSTOM_HEADER).is_none_or(|value| value.as_bytes() != b"1") {
+            return Err(foreign_origin("a POST needs the header `x-ollim: 1`."));
         }
         if !self.is_json() {
             let message = "a POST needs the header `content-type: application/json` and a JSON body.";
-            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content-type", message));
+            return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content-type", message));
         }
         Ok(())
     }
 
     fn is_json(&self) -> bool {
-        let kind = self.only(&header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let kind = self.single_header(&header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         kind.and_then(|kind| kind.split(';').next())
             .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
     }
 
     /// Returns the value of a header that occurs exactly once.
-    fn only(&self, name: &HeaderName) -> Option<&HeaderValue> {
+    fn single_header(&self, name: &HeaderName) -> Option<&HeaderValue> {
         let mut values = self.headers.get_all(name).iter();
         match (values.next(), values.next()) {
             (Some(value), None) => Some(value),
@@ -112,6 +112,6 @@ impl Visit<'_> {
     }
 }
 
-fn foreign(message: &str) -> Refusal {
-    Refusal::new(StatusCode::FORBIDDEN, "foreign", message)
+fn foreign_origin(message: &str) -> ApiError {
+    ApiError::new(StatusCode::FORBIDDEN, "foreign", message)
 }

@@ -3,14 +3,14 @@
 
 use std::fmt;
 
-use domain::schedule::{Rest, What};
+use domain::schedule::{JobSpec, PauseState};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 
-use super::notes::{Note, Noted};
+use super::notes::{Note, NoteList};
 
 /// Maximum length of a file name in bytes.
-const LONGEST: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
 /// Path of a job file relative to the data directory, such as `routines/mail.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl JobFile {
     pub fn parse(text: &str) -> Option<Self> {
         let (directory, name) = text.split_once('/')?;
         let known = matches!(directory, "routines" | "reminders");
-        let plain = name.ends_with(".md") && !name.starts_with('.') && name.len() <= LONGEST;
+        let plain = name.ends_with(".md") && !name.starts_with('.') && name.len() <= MAX_NAME_BYTES;
         let inside = !name.contains(['/', '\\', '\0']);
         (known && plain && inside).then(|| Self(text.to_owned()))
     }
@@ -33,17 +33,17 @@ impl JobFile {
 
 /// Why a file was not read or changed. It is unmodified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unchanged {
+pub enum JobFileError {
     #[error("there is no file `{0}` any more.")]
     Missing(String),
     /// Changed by another program in the meantime.
     #[error("{0} was changed by somebody else since you opened it. copy what you wrote, and open it again.")]
-    Moved(String),
+    Conflict(String),
     /// The content is invalid, with the line and a correction.
     #[error("{0}")]
-    Bad(String),
+    Invalid(String),
     #[error("{0}")]
-    Failed(String),
+    Io(String),
 }
 
 /// Id of a version: hexadecimal digits, so that it is never mistaken for an option or path.
@@ -70,34 +70,35 @@ pub struct Version {
     /// When it was written.
     pub at: Timestamp,
     /// Description of the change.
-    pub what: String,
+    pub change: String,
 }
 
 /// Access to the job files.
 pub trait JobFiles: Send + Sync {
     /// Returns the text of `file`.
-    fn text(&self, file: JobFile) -> BoxFuture<'_, Result<String, Unchanged>>;
+    fn text(&self, file: JobFile) -> BoxFuture<'_, Result<String, JobFileError>>;
 
     /// Parses `text` as the content of `file` without writing it.
-    fn check(&self, file: JobFile, text: String) -> BoxFuture<'_, Result<What, Unchanged>>;
+    fn check(&self, file: JobFile, text: String) -> BoxFuture<'_, Result<JobSpec, JobFileError>>;
 
     /// Replaces the content of `file`, if `text` is valid and the file still contains `before`.
-    fn rewrite(&self, file: JobFile, before: String, text: String) -> BoxFuture<'_, Result<(), Unchanged>>;
+    fn rewrite(&self, file: JobFile, before: String, text: String)
+    -> BoxFuture<'_, Result<(), JobFileError>>;
 
     /// Returns the versions of `file`, newest first; none if there is no history.
-    fn versions(&self, file: JobFile) -> BoxFuture<'_, Result<Vec<Version>, Unchanged>>;
+    fn versions(&self, file: JobFile) -> BoxFuture<'_, Result<Vec<Version>, JobFileError>>;
 
     /// Returns the text of `file` in version `id`.
-    fn version(&self, file: JobFile, id: VersionId) -> BoxFuture<'_, Result<String, Unchanged>>;
+    fn version(&self, file: JobFile, id: VersionId) -> BoxFuture<'_, Result<String, JobFileError>>;
 
     /// Returns the list of notes.
-    fn notes(&self) -> BoxFuture<'_, Result<Noted, Unchanged>>;
+    fn notes(&self) -> BoxFuture<'_, Result<NoteList, JobFileError>>;
 
     /// Returns the text of `note`.
-    fn note(&self, note: Note) -> BoxFuture<'_, Result<String, Unchanged>>;
+    fn note(&self, note: Note) -> BoxFuture<'_, Result<String, JobFileError>>;
 
     /// Sets the pause of the job in `file` and leaves the rest unchanged.
-    fn rest(&self, file: JobFile, rest: Rest) -> BoxFuture<'_, Result<(), Unchanged>>;
+    fn set_pause(&self, file: JobFile, rest: PauseState) -> BoxFuture<'_, Result<(), JobFileError>>;
 }
 
 #[cfg(test)]
@@ -105,11 +106,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_never_leads_out_of_the_two_directories() {
+    fn names_are_limited_to_the_two_directories() {
         for good in ["routines/mail.md", "reminders/call mum-2.md", "routines/a..b.md"] {
             assert_eq!(JobFile::parse(good).unwrap().as_str(), good);
         }
-        let long = format!("routines/{}.md", "x".repeat(LONGEST));
+        let long = format!("routines/{}.md", "x".repeat(MAX_NAME_BYTES));
         for bad in [
             "",
             "mail.md",

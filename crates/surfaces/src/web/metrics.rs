@@ -10,74 +10,74 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::App;
-use super::gate::{Door, Through};
-use super::refusal::Refusal;
+use super::api_error::ApiError;
+use super::authentication::{Connection, Transport};
 use super::secret::Digest;
 
 pub(super) const PATH: &str = "/metrics";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    pub of: Kind,
+    pub metric: MetricKind,
     pub labels: Vec<(&'static str, String)>,
     pub value: f64,
 }
 
 /// Description of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct MetricKind {
     pub name: &'static str,
     pub help: &'static str,
     /// True for a counter, false for a gauge.
-    pub grows: bool,
+    pub is_counter: bool,
 }
 
 /// Formats samples as Prometheus text.
-pub fn text(samples: &[Sample]) -> String {
+pub fn to_prometheus(samples: &[Sample]) -> String {
     let mut text = String::new();
     let mut told = BTreeSet::new();
-    for Sample { of, labels, value } in samples {
+    for Sample { metric: of, labels, value } in samples {
         if told.insert(of.name) {
-            let kind = if of.grows { "counter" } else { "gauge" };
+            let kind = if of.is_counter { "counter" } else { "gauge" };
             let _ = writeln!(text, "# HELP {} {}\n# TYPE {} {kind}", of.name, of.help, of.name);
         }
         let labels: Vec<String> =
-            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
         let _ = writeln!(text, "{}{labels} {value}", of.name);
     }
     text
 }
 
-fn escaped(value: &str) -> String {
+fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 /// Returns the metrics to an authorized client.
 pub(super) async fn show(
     State(app): State<App>,
-    Extension(through): Extension<Through>,
+    Extension(through): Extension<Connection>,
     headers: HeaderMap,
 ) -> Response {
-    if let Err(refusal) = admit(&app, &through.door, &headers) {
+    if let Err(refusal) = authorize(&app, &through.transport, &headers) {
         return refusal.into_response();
     }
-    match app.ports().vitals.samples().await {
+    match app.ports().health_source.metrics().await {
         Ok(samples) => {
             let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-            (kind, text(&samples)).into_response()
+            (kind, to_prometheus(&samples)).into_response()
         }
-        Err(unreadable) => Refusal::broken(unreadable.to_string()).into_response(),
+        Err(unreadable) => ApiError::internal(unreadable.to_string()).into_response(),
     }
 }
 
-fn admit(app: &App, door: &Door, headers: &HeaderMap) -> Result<(), Refusal> {
+fn authorize(app: &App, door: &Transport, headers: &HeaderMap) -> Result<(), ApiError> {
     let socket = match door {
-        Door::Unix => return Ok(()),
-        Door::Tcp(socket) => socket,
+        Transport::Unix => return Ok(()),
+        Transport::Tcp(socket) => socket,
     };
-    let Some(token) = app.ports().vitals.metrics_token() else {
-        return Err(Refusal::new(
+    let Some(token) = app.ports().health_source.metrics_token() else {
+        return Err(ApiError::new(
             StatusCode::NOT_FOUND,
             "off",
             "numbers are not given out here. OLLIM_METRICS=on changes that.",
@@ -88,13 +88,13 @@ fn admit(app: &App, door: &Door, headers: &HeaderMap) -> Result<(), Refusal> {
     if brought.is_some_and(|brought| Digest::of(brought).matches(&token)) {
         return socket.prove();
     }
-    if app.attempts().is_over(socket.address) {
-        return Err(Refusal::too_many());
+    if app.attempts().is_blocked(socket.address) {
+        return Err(ApiError::too_many_attempts());
     }
-    app.attempts().failed(socket.address);
+    app.attempts().record_failure(socket.address);
     let text =
         "numbers are given to whoever brings `Authorization: Bearer` and what is in state/metrics.token.";
-    Err(Refusal::new(StatusCode::UNAUTHORIZED, "token", text))
+    Err(ApiError::new(StatusCode::UNAUTHORIZED, "token", text))
 }
 
 #[cfg(test)]
@@ -102,14 +102,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_prometheus_reads_them() {
-        let of = Kind { name: "ollim_turns_total", help: "Turns.", grows: true };
-        let sample = |which: &str, value| Sample { of, labels: vec![("ending", which.to_owned())], value };
-        let queue = Kind { name: "ollim_queue", help: "Waiting.", grows: false };
-        let samples =
-            [sample("finished", 3.0), sample("a\"b", 1.0), Sample { of: queue, labels: vec![], value: 0.5 }];
+    fn metrics_are_formatted_for_prometheus() {
+        let of = MetricKind { name: "ollim_turns_total", help: "Turns.", is_counter: true };
+        let sample =
+            |which: &str, value| Sample { metric: of, labels: vec![("ending", which.to_owned())], value };
+        let queue = MetricKind { name: "ollim_queue", help: "Waiting.", is_counter: false };
+        let samples = [
+            sample("finished", 3.0),
+            sample("a\"b", 1.0),
+            Sample { metric: queue, labels: vec![], value: 0.5 },
+        ];
         assert_eq!(
-            text(&samples),
+            to_prometheus(&samples),
             "# HELP ollim_turns_total Turns.\n# TYPE ollim_turns_total counter\n\
              ollim_turns_total{ending=\"finished\"} 3\nollim_turns_total{ending=\"a\\\"b\"} 1\n\
              # HELP ollim_queue Waiting.\n# TYPE ollim_queue gauge\nollim_queue 0.5\n"

@@ -7,15 +7,15 @@ use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::refusal::Refusal;
-use super::schedule::unchanged;
+use super::api_error::ApiError;
+use super::schedule::file_error;
 
 /// Maximum length of a name in bytes.
-const LONGEST: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 /// Directories that contain no notes: internal ones, or ones with views of their own.
-const OURS: [&str; 5] = ["state", "routines", "reminders", "webhooks", "skills"];
+const EXCLUDED_DIRECTORIES: [&str; 5] = ["state", "routines", "reminders", "webhooks", "skills"];
 /// Documents installed with the program.
-const PLACED: [&str; 3] = ["routine-reminder-spec.md", "skill-spec.md", "webhook-spec.md"];
+const BUNDLED_DOCUMENTS: [&str; 3] = ["routine-reminder-spec.md", "skill-spec.md", "webhook-spec.md"];
 
 /// Path of a note relative to the data directory, such as `notes/lisbon.md`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,10 +27,10 @@ impl Note {
         let plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0']);
         let first = text.split('/').next().unwrap_or_default();
         let ends = text.ends_with(".md") || text.ends_with(".txt");
-        let fits = text.len() <= LONGEST
+        let fits = text.len() <= MAX_NAME_BYTES
             && text.split('/').all(plain)
-            && !OURS.contains(&first)
-            && !PLACED.contains(&text);
+            && !EXCLUDED_DIRECTORIES.contains(&first)
+            && !BUNDLED_DOCUMENTS.contains(&text);
         (ends && fits).then(|| Self(text.to_owned()))
     }
 
@@ -40,11 +40,11 @@ impl Note {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Noted {
+pub struct NoteList {
     /// Names with their size in bytes, sorted.
     pub notes: Vec<(Note, u64)>,
     /// True if there are more.
-    pub more: bool,
+    pub truncated: bool,
 }
 
 pub(super) fn routes() -> Router<App> {
@@ -53,46 +53,46 @@ pub(super) fn routes() -> Router<App> {
 
 /// All notes, sorted by name.
 #[derive(Serialize)]
-struct NotesWire {
-    notes: Vec<NoteWire>,
+struct NotesDto {
+    notes: Vec<NoteDto>,
     /// True if the list is incomplete.
     more: bool,
 }
 
 #[derive(Serialize)]
-struct NoteWire {
+struct NoteDto {
     file: String,
     bytes: u64,
 }
 
 #[derive(Serialize)]
-struct TextWire {
+struct NoteTextDto {
     file: String,
     text: String,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Which {
+struct NoteQuery {
     file: String,
 }
 
-async fn list(State(app): State<App>) -> Result<Json<NotesWire>, Refusal> {
-    let Noted { notes, more } = app.ports().job_files.notes().await.map_err(unchanged)?;
-    let notes = notes.into_iter().map(|(note, bytes)| NoteWire { file: note.0, bytes }).collect();
-    Ok(Json(NotesWire { notes, more }))
+async fn list(State(app): State<App>) -> Result<Json<NotesDto>, ApiError> {
+    let NoteList { notes, truncated: more } = app.ports().job_files.notes().await.map_err(file_error)?;
+    let notes = notes.into_iter().map(|(note, bytes)| NoteDto { file: note.0, bytes }).collect();
+    Ok(Json(NotesDto { notes, more }))
 }
 
 async fn text(
     State(app): State<App>,
-    which: Result<Query<Which>, QueryRejection>,
-) -> Result<Json<TextWire>, Refusal> {
-    let Query(Which { file }) = which.map_err(|_| Refusal::malformed("ask with `?file=NAME.md`."))?;
+    which: Result<Query<NoteQuery>, QueryRejection>,
+) -> Result<Json<NoteTextDto>, ApiError> {
+    let Query(NoteQuery { file }) = which.map_err(|_| ApiError::malformed("ask with `?file=NAME.md`."))?;
     let wrong =
-        || Refusal::malformed(format!("`{file}` is no note. write the name of one, like `notes/NAME.md`."));
+        || ApiError::malformed(format!("`{file}` is no note. write the name of one, like `notes/NAME.md`."));
     let note = Note::parse(&file).ok_or_else(wrong)?;
-    let text = app.ports().job_files.note(note).await.map_err(unchanged)?;
-    Ok(Json(TextWire { file, text }))
+    let text = app.ports().job_files.note(note).await.map_err(file_error)?;
+    Ok(Json(NoteTextDto { file, text }))
 }
 
 #[cfg(test)]
@@ -100,11 +100,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_leads_to_notes_alone() {
+    fn names_are_limited_to_notes() {
         for good in ["tasks.md", "notes/lisbon.md", "notes/trips/a b.txt", "estate/x.md"] {
             assert_eq!(Note::parse(good).map(|note| note.0).as_deref(), Some(good));
         }
-        let long = format!("{}.md", "x".repeat(LONGEST));
+        let long = format!("{}.md", "x".repeat(MAX_NAME_BYTES));
         for bad in [
             "",
             ".md",

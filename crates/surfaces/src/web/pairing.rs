@@ -11,9 +11,9 @@ use tokio::sync::watch;
 use super::secret::{Digest, NoRandomness, Secret};
 
 /// How long a code is valid.
-pub const CODE_LASTS: Duration = Duration::from_secs(10 * 60);
+pub const CODE_LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// Maximum number of valid codes; the oldest is dropped for a new one.
-const CODES: usize = 16;
+const MAX_CODES: usize = 16;
 
 /// The valid codes.
 pub struct Pairing {
@@ -23,7 +23,7 @@ pub struct Pairing {
 
 struct Code {
     digest: Digest,
-    minted: Duration,
+    created_at: Duration,
 }
 
 impl fmt::Debug for Pairing {
@@ -38,11 +38,11 @@ impl Pairing {
     }
 
     /// Creates a code that works once within ten minutes.
-    pub fn mint(&self) -> Result<Secret, NoRandomness> {
-        let secret = Secret::mint_code()?;
-        let code = Code { digest: secret.digest(), minted: self.clock.boot() };
+    pub fn create_code(&self) -> Result<Secret, NoRandomness> {
+        let secret = Secret::generate_code()?;
+        let code = Code { digest: secret.digest(), created_at: self.clock.since_boot() };
         self.codes.send_modify(|codes| {
-            codes.truncate(CODES - 1);
+            codes.truncate(MAX_CODES - 1);
             codes.push_front(code);
         });
         Ok(secret)
@@ -50,22 +50,22 @@ impl Pairing {
 
     /// Creates a link that pairs the browser that opens it. The code is in the fragment, which
     /// browsers do not send.
-    pub fn link(&self, page: &str) -> Result<String, NoRandomness> {
-        let code = self.mint()?;
+    pub fn create_link(&self, page: &str) -> Result<String, NoRandomness> {
+        let code = self.create_code()?;
         Ok(format!("{}/#k={}", page.trim_end_matches('/'), code.reveal()))
     }
 
     /// Redeems `code`, which cannot be used again.
-    pub fn redeem(&self, code: &str) -> Result<(), BadCode> {
-        let now = self.clock.boot();
+    pub fn redeem(&self, code: &str) -> Result<(), InvalidCode> {
+        let now = self.clock.since_boot();
         let digest = Digest::of(code);
         let used = self.codes.send_if_modified(|codes| {
-            let fresh = |code: &Code| now.saturating_sub(code.minted) < CODE_LASTS;
+            let fresh = |code: &Code| now.saturating_sub(code.created_at) < CODE_LIFETIME;
             let before = codes.iter().filter(|code| fresh(code)).count();
             codes.retain(|code| fresh(code) && !code.digest.matches(&digest));
             codes.len() < before
         });
-        if used { Ok(()) } else { Err(BadCode) }
+        if used { Ok(()) } else { Err(InvalidCode) }
     }
 }
 
@@ -74,61 +74,61 @@ impl Pairing {
 #[error(
     "this link was already used or is older than ten minutes. run `ollim-bot open` and use the link it prints."
 )]
-pub struct BadCode;
+pub struct InvalidCode;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use jiff::Zoned;
 
-    struct Hands(watch::Sender<Duration>);
+    struct FakeClock(watch::Sender<Duration>);
 
-    impl Clock for Hands {
+    impl Clock for FakeClock {
         fn now(&self) -> Zoned {
             Zoned::default()
         }
-        fn boot(&self) -> Duration {
+        fn since_boot(&self) -> Duration {
             *self.0.borrow()
         }
     }
 
-    fn clock() -> Arc<Hands> {
-        Arc::new(Hands(watch::Sender::new(Duration::from_secs(1000))))
+    fn clock() -> Arc<FakeClock> {
+        Arc::new(FakeClock(watch::Sender::new(Duration::from_secs(1000))))
     }
 
     #[test]
     fn a_code_works_once() {
         let pairing = Pairing::new(clock());
-        let code = pairing.mint().unwrap();
-        assert_eq!(pairing.redeem("wrong"), Err(BadCode));
+        let code = pairing.create_code().unwrap();
+        assert_eq!(pairing.redeem("wrong"), Err(InvalidCode));
         assert_eq!(pairing.redeem(code.reveal()), Ok(()));
-        assert_eq!(pairing.redeem(code.reveal()), Err(BadCode));
+        assert_eq!(pairing.redeem(code.reveal()), Err(InvalidCode));
     }
 
     #[test]
-    fn a_code_is_too_old_after_ten_minutes() {
+    fn a_code_expires_after_ten_minutes() {
         let clock = clock();
         let pairing = Pairing::new(clock.clone());
-        let early = pairing.mint().unwrap();
-        let late = pairing.mint().unwrap();
-        clock.0.send_modify(|now| *now += CODE_LASTS - Duration::from_secs(1));
+        let early = pairing.create_code().unwrap();
+        let late = pairing.create_code().unwrap();
+        clock.0.send_modify(|now| *now += CODE_LIFETIME - Duration::from_secs(1));
         assert_eq!(pairing.redeem(early.reveal()), Ok(()));
         clock.0.send_modify(|now| *now += Duration::from_secs(1));
-        assert_eq!(pairing.redeem(late.reveal()), Err(BadCode));
+        assert_eq!(pairing.redeem(late.reveal()), Err(InvalidCode));
     }
 
     #[test]
-    fn an_expired_code_does_not_vouch_for_a_wrong_one() {
+    fn a_wrong_code_is_refused_when_another_expired() {
         let clock = clock();
         let pairing = Pairing::new(clock.clone());
-        pairing.mint().unwrap();
-        clock.0.send_modify(|now| *now += CODE_LASTS);
-        assert_eq!(pairing.redeem("wrong"), Err(BadCode));
+        pairing.create_code().unwrap();
+        clock.0.send_modify(|now| *now += CODE_LIFETIME);
+        assert_eq!(pairing.redeem("wrong"), Err(InvalidCode));
     }
 
     #[test]
-    fn a_link_carries_its_code_where_no_server_sees_it() {
-        let link = Pairing::new(clock()).link("http://127.0.0.1:7645/").unwrap();
+    fn a_link_contains_its_code_in_the_fragment() {
+        let link = Pairing::new(clock()).create_link("http://127.0.0.1:7645/").unwrap();
         let (page, code) = link.split_once("/#k=").unwrap();
         assert_eq!((page, code.len()), ("http://127.0.0.1:7645", 32));
     }

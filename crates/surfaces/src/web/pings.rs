@@ -1,86 +1,89 @@
 //! Pings and reminders with their outcomes, and the ping budget.
 
-mod figures;
+mod statistics;
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State};
-use domain::assistant::{Answer, Press, Request as Ask};
-use domain::card::{Card, State as Stands};
-use domain::embed::Action;
+use domain::assistant::{Answer, ButtonPress, Request as Ask};
+use domain::card::{Card, CardState as Stands};
+use domain::embed::ButtonAction;
 use domain::ping_budget::PingBudget;
 use domain::record::SurfaceName;
-use domain::sent::SentId;
-use engine::ports::{Fate, Pinged, Unreadable};
+use domain::sent_messages::SentId;
+use engine::ports::{PingOutcome, PingRecord, ReadError};
 use jiff::{Timestamp, ToSpan, Zoned};
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::api::{BODY_BYTES, read, unexpected};
-use super::attention::{AttentionWire, attention};
-use super::refusal::Refusal;
-use super::sessions::moment;
-use super::span::{Span, days};
-use super::wire::Obeyed;
-use figures::{CellWire, OutcomeWire, grid, outcomes};
+use super::api::{MAX_BODY_BYTES, read_body, unexpected_answer};
+use super::api_error::ApiError;
+use super::attention::{AttentionDto, fetch_attention};
+use super::days_query::{DaysQuery, parse_days};
+use super::dto::CommandResponse;
+use super::sessions::format_time;
+use statistics::{CellDto, OutcomeDto, grid, outcomes};
 
 /// Default number of days.
-const DAYS: u16 = 7;
+const DEFAULT_DAYS: u16 = 7;
 /// Maximum number of days.
-const MOST_DAYS: u16 = 90;
+const MAX_DAYS: u16 = 90;
 /// Maximum number of pings, and of reminders.
-const MOST: u32 = 500;
+const MAX_PINGS: u32 = 500;
 
 pub(super) async fn show(
     State(app): State<App>,
-    span: Result<Query<Span>, QueryRejection>,
-) -> Result<Json<PingsWire>, Refusal> {
-    let days = days(span, DAYS, MOST_DAYS)?;
+    span: Result<Query<DaysQuery>, QueryRejection>,
+) -> Result<Json<PingsDto>, ApiError> {
+    let days = parse_days(span, DEFAULT_DAYS, MAX_DAYS)?;
     let now = app.ports().clock.now();
     // Whole days, including today.
     let since = now.start_of_day().and_then(|day| day.checked_sub((i64::from(days) - 1).days()));
     let since = since.map_or(Timestamp::MIN, |since| since.timestamp());
     let history = &app.ports().history;
-    let pings = history.pings(since, MOST).await.map_err(broken)?;
-    let cards = history.cards(MOST).await.map_err(broken)?;
-    let attention = attention(&app).await?;
-    let rang = cards.iter().filter(|card| card.rang >= since);
-    let mut all: Vec<Event> =
-        pings.iter().map(Event::from).chain(rang.map(|card| Event::of(card, &now))).collect();
+    let pings = history.pings(since, MAX_PINGS).await.map_err(unreadable_error)?;
+    let cards = history.cards(MAX_PINGS).await.map_err(unreadable_error)?;
+    let attention = fetch_attention(&app).await?;
+    let rang = cards.iter().filter(|card| card.rang_at >= since);
+    let mut all: Vec<PingEvent> =
+        pings.iter().map(PingEvent::from).chain(rang.map(|card| PingEvent::from_card(card, &now))).collect();
     all.sort_by_key(|event| std::cmp::Reverse(event.at));
-    Ok(Json(PingsWire {
-        now: moment(now.timestamp(), now.time_zone()),
-        from: moment(since, now.time_zone()),
+    Ok(Json(PingsDto {
+        now: format_time(now.timestamp(), now.time_zone()),
+        from: format_time(since, now.time_zone()),
         days,
-        budget: BudgetWire::from(&attention.pings),
-        attention: AttentionWire::new(&attention, &now),
+        budget: BudgetDto::from(&attention.pings),
+        attention: AttentionDto::new(&attention, &now),
         grid: grid(&all, now.time_zone()),
         outcomes: outcomes(&all),
-        pings: all.iter().map(|event| PingWire::new(event, &now)).collect(),
+        pings: all.iter().map(|event| PingDto::new(event, &now)).collect(),
     }))
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Which {
+struct DislikeRequest {
     ping: u64,
 }
 
 /// Records that the user found a ping not useful.
-pub(super) async fn dislike(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
-    let Which { ping } = read(&app, request, BODY_BYTES).await?;
-    let press = Press { surface: SurfaceName::Page, on: SentId(ping), action: Action::Dislike };
-    let answer = app.ports().desk.ask(Ask::Press(press)).await;
-    let Answer::Noted = answer else { return Err(unexpected(answer)) };
-    Ok(Json(Obeyed { ok: true, text: None, turn: None }))
+pub(super) async fn dislike(
+    State(app): State<App>,
+    request: Request,
+) -> Result<Json<CommandResponse>, ApiError> {
+    let DislikeRequest { ping } = read_body(&app, request, MAX_BODY_BYTES).await?;
+    let press = ButtonPress { surface: SurfaceName::Page, on: SentId(ping), action: ButtonAction::Dislike };
+    let answer = app.ports().assistant.ask(Ask::Press(press)).await;
+    let Answer::Done = answer else { return Err(unexpected_answer(answer)) };
+    Ok(Json(CommandResponse { ok: true, text: None, turn: None }))
 }
 
-fn broken(unreadable: Unreadable) -> Refusal {
-    Refusal::broken(unreadable.0)
+fn unreadable_error(unreadable: ReadError) -> ApiError {
+    ApiError::internal(unreadable.0)
 }
 
 /// A ping or reminder.
-struct Event {
+struct PingEvent {
     at: Timestamp,
     lane: &'static str,
     job: String,
@@ -92,14 +95,14 @@ struct Event {
     why: String,
 }
 
-impl From<&Pinged> for Event {
-    fn from(ping: &Pinged) -> Self {
-        let (outcome, charge, reacted, shown) = match &ping.fate {
-            Fate::Shown(entry, charge, None) => ("open", *charge, None, Some(entry)),
-            Fate::Shown(entry, charge, reacted) => ("answered", *charge, *reacted, Some(entry)),
-            Fate::PutAway(entry) => ("put away", None, None, Some(entry)),
-            Fate::Held => ("held", None, None, None),
-            Fate::Refused => ("refused", None, None, None),
+impl From<&PingRecord> for PingEvent {
+    fn from(ping: &PingRecord) -> Self {
+        let (outcome, charge, reacted, shown) = match &ping.outcome {
+            PingOutcome::Shown(entry, charge, None) => ("open", *charge, None, Some(entry)),
+            PingOutcome::Shown(entry, charge, reacted) => ("answered", *charge, *reacted, Some(entry)),
+            PingOutcome::PutAway(entry) => ("put away", None, None, Some(entry)),
+            PingOutcome::Deferred => ("held", None, None, None),
+            PingOutcome::Refused => ("refused", None, None, None),
         };
         let critical = charge.is_some_and(|charge| charge.before <= charge.after);
         Self {
@@ -107,7 +110,7 @@ impl From<&Pinged> for Event {
             lane: if critical { "critical" } else { "my idea" },
             job: ping.source.to_string(),
             name: ping.name.clone(),
-            words: ping.words.clone(),
+            words: ping.text.clone(),
             outcome,
             reacted,
             charge: charge.map(|charge| (charge.before, charge.after)),
@@ -116,8 +119,8 @@ impl From<&Pinged> for Event {
     }
 }
 
-impl Event {
-    fn of(card: &Card, now: &Zoned) -> Self {
+impl PingEvent {
+    fn from_card(card: &Card, now: &Zoned) -> Self {
         let (outcome, reacted) = match &card.state {
             Stands::Open => ("open", None),
             Stands::Done(at) => ("done", Some(*at)),
@@ -126,10 +129,10 @@ impl Event {
         };
         let job = format!("reminder:{}", card.id);
         Self {
-            at: card.rang,
+            at: card.rang_at,
             lane: "you asked",
             name: None,
-            words: card.words.clone(),
+            words: card.task.clone(),
             outcome,
             reacted: reacted.filter(|at| *at <= now.timestamp()),
             charge: None,
@@ -146,22 +149,22 @@ impl Event {
 }
 
 #[derive(Serialize)]
-pub(super) struct PingsWire {
+pub(super) struct PingsDto {
     now: String,
     from: String,
     days: u16,
-    budget: BudgetWire,
-    attention: AttentionWire,
+    budget: BudgetDto,
+    attention: AttentionDto,
     /// Minutes until a reaction, by part of the day and day of the week.
-    grid: Vec<CellWire>,
-    outcomes: Vec<OutcomeWire>,
+    grid: Vec<CellDto>,
+    outcomes: Vec<OutcomeDto>,
     /// Newest first.
-    pings: Vec<PingWire>,
+    pings: Vec<PingDto>,
 }
 
 /// The ping budget.
 #[derive(Serialize)]
-struct BudgetWire {
+struct BudgetDto {
     capacity: u32,
     available: f64,
     refill_minutes: u32,
@@ -170,7 +173,7 @@ struct BudgetWire {
     words: String,
 }
 
-impl From<&PingBudget> for BudgetWire {
+impl From<&PingBudget> for BudgetDto {
     fn from(budget: &PingBudget) -> Self {
         Self {
             capacity: budget.capacity,
@@ -178,14 +181,14 @@ impl From<&PingBudget> for BudgetWire {
             refill_minutes: budget.refill_minutes,
             used_today: budget.used.count,
             critical_today: budget.critical.count,
-            words: budget.tell_all(),
+            words: budget.full_summary(),
         }
     }
 }
 
 /// One ping or reminder.
 #[derive(Serialize)]
-struct PingWire {
+struct PingDto {
     at: String,
     /// `you asked`, `my idea` or `critical`.
     lane: &'static str,
@@ -201,10 +204,10 @@ struct PingWire {
     why: String,
 }
 
-impl PingWire {
-    fn new(event: &Event, now: &Zoned) -> Self {
+impl PingDto {
+    fn new(event: &PingEvent, now: &Zoned) -> Self {
         Self {
-            at: moment(event.at, now.time_zone()),
+            at: format_time(event.at, now.time_zone()),
             lane: event.lane,
             job: event.job.clone(),
             name: event.name.clone(),

@@ -10,16 +10,16 @@ pub struct Secret(String);
 
 impl Secret {
     /// Generates a secret of 256 bits.
-    pub fn mint() -> Result<Self, NoRandomness> {
-        Self::of_bytes::<32>()
+    pub fn generate() -> Result<Self, NoRandomness> {
+        Self::random::<32>()
     }
 
     /// Generates a secret of 128 bits for one-time codes.
-    pub fn mint_code() -> Result<Self, NoRandomness> {
-        Self::of_bytes::<16>()
+    pub fn generate_code() -> Result<Self, NoRandomness> {
+        Self::random::<16>()
     }
 
-    fn of_bytes<const N: usize>() -> Result<Self, NoRandomness> {
+    fn random<const N: usize>() -> Result<Self, NoRandomness> {
         let mut bytes = [0; N];
         getrandom::fill(&mut bytes).map_err(|error| NoRandomness(error.to_string()))?;
         Ok(Self(hex(&bytes)))

@@ -4,23 +4,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::BoxFuture;
-use surfaces::discord::wire::{
-    Answer, Auth, Body, Broken, Call, Headers, Incoming, Method, Socket, Unfetched, Wire,
+use surfaces::discord::transport::{
+    Auth, Body, DiscordTransport, FetchError, GatewaySocket, Headers, HttpRequest, HttpResponse, Incoming,
+    Method, TransportError,
 };
-use testkit::discord as played;
+use testkit::fake_discord as played;
 
 /// In-memory transport to the fake Discord.
 #[derive(Clone)]
-pub struct Bridge {
-    discord: played::Discord,
+pub struct FakeTransport {
+    discord: played::FakeDiscord,
     token: String,
     /// Number of invalidated sessions reported to the client.
     invalidations: Arc<AtomicUsize>,
 }
 
-impl Bridge {
+impl FakeTransport {
     /// Creates a transport to `discord` with its token.
-    pub fn new(discord: &played::Discord) -> Self {
+    pub fn new(discord: &played::FakeDiscord) -> Self {
         let token = discord.token();
         Self { discord: discord.clone(), token, invalidations: Arc::default() }
     }
@@ -29,75 +30,78 @@ impl Bridge {
         self.invalidations.load(Ordering::Relaxed)
     }
 
-    async fn carry(&self, call: Call) -> Result<Answer, Broken> {
+    async fn execute(&self, call: HttpRequest) -> Result<HttpResponse, TransportError> {
         let token = match call.auth {
             Auth::Bot => Some(format!("Bot {}", self.token)),
             Auth::Path => None,
         };
-        let call = played::Call {
+        let call = played::ApiRequest {
             method: method(call.method).into(),
             path: call.path,
             token,
             body: body(call.body),
         };
-        match self.discord.call(call).arrives().await {
-            played::Reply::Answered(answer) => Ok(read(answer)),
-            played::Reply::Lost => Err(Broken::Maybe("the line broke".into())),
+        match self.discord.request(call).wait().await {
+            played::ApiReply::Response(answer) => Ok(to_response(answer)),
+            played::ApiReply::Lost => Err(TransportError::MaybeSent("the line broke".into())),
         }
     }
 }
 
-impl Wire for Bridge {
-    fn call(&self, call: Call) -> BoxFuture<'_, Result<Answer, Broken>> {
-        Box::pin(self.carry(call))
+impl DiscordTransport for FakeTransport {
+    fn send(&self, call: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
+        Box::pin(self.execute(call))
     }
 
-    fn connect<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Box<dyn Socket>, Broken>> {
+    fn connect<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Box<dyn GatewaySocket>, TransportError>> {
         Box::pin(async move {
-            let socket = self.discord.connect(url).map_err(|error| Broken::Before(error.to_string()))?;
-            let line = Line { socket, invalidations: Arc::clone(&self.invalidations) };
-            Ok(Box::new(line) as Box<dyn Socket>)
+            let socket =
+                self.discord.connect(url).map_err(|error| TransportError::NotSent(error.to_string()))?;
+            let line = FakeSocket { socket, invalidations: Arc::clone(&self.invalidations) };
+            Ok(Box::new(line) as Box<dyn GatewaySocket>)
         })
     }
 
-    fn fetch<'a>(&'a self, url: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<u8>, Unfetched>> {
+    fn fetch<'a>(&'a self, url: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<u8>, FetchError>> {
         Box::pin(async move {
-            let call = Call { method: Method::Get, path: url.into(), body: Body::Empty, auth: Auth::Path };
-            let answer = self.carry(call).await.map_err(|broken| Unfetched::Broken(broken.to_string()))?;
+            let call =
+                HttpRequest { method: Method::Get, path: url.into(), body: Body::Empty, auth: Auth::Path };
+            let answer =
+                self.execute(call).await.map_err(|broken| FetchError::Connection(broken.to_string()))?;
             match answer.status {
                 200 if answer.body.len() <= limit => Ok(answer.body.into()),
-                200 => Err(Unfetched::TooBig(limit)),
-                status => Err(Unfetched::Status(status)),
+                200 => Err(FetchError::TooBig(limit)),
+                status => Err(FetchError::Status(status)),
             }
         })
     }
 }
 
-struct Line {
-    socket: played::Socket,
+struct FakeSocket {
+    socket: played::GatewaySocket,
     invalidations: Arc<AtomicUsize>,
 }
 
-impl Socket for Line {
-    fn say(&mut self, text: String) -> BoxFuture<'_, Result<(), Broken>> {
-        self.socket.say(&text);
+impl GatewaySocket for FakeSocket {
+    fn send(&mut self, text: String) -> BoxFuture<'_, Result<(), TransportError>> {
+        self.socket.send(&text);
         Box::pin(std::future::ready(Ok(())))
     }
 
     fn next(&mut self) -> BoxFuture<'_, Incoming> {
         Box::pin(async {
             match self.socket.next().await {
-                played::Incoming::Text(text) => {
+                played::SocketEvent::Text(text) => {
                     if text.contains("\"op\":9") && text.contains("\"d\":false") {
                         self.invalidations.fetch_add(1, Ordering::Relaxed);
                     }
                     Incoming::Text(text)
                 }
-                played::Incoming::Closed(code) => {
+                played::SocketEvent::Closed(code) => {
                     self.invalidations.fetch_add(usize::from(code == 4007), Ordering::Relaxed);
                     Incoming::Closed(Some(code))
                 }
-                played::Incoming::Dropped => Incoming::Dropped,
+                played::SocketEvent::Dropped => Incoming::Lost,
             }
         })
     }
@@ -129,7 +133,7 @@ fn body(body: Body) -> played::Body {
     }
 }
 
-fn read(answer: played::Answer) -> Answer {
+fn to_response(answer: played::ApiResponse) -> HttpResponse {
     let headers = answer.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    Answer { status: answer.status, headers: Headers::of(headers), body: answer.body.into() }
+    HttpResponse { status: answer.status, headers: Headers::select(headers), body: answer.body.into() }
 }

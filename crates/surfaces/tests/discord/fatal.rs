@@ -1,13 +1,13 @@
 //! Errors that retrying cannot fix: reported once, without retries.
 
-use surfaces::discord::gateway::{Ended, Fatal};
-use testkit::discord::{Setup, Trouble, Upset};
+use surfaces::discord::gateway::{Fatal, GatewayExit};
+use testkit::fake_discord::{DiscordFault, GatewayFault, Setup};
 
-use crate::rig::{Rig, pass, seconds};
+use crate::fixture::{Fixture, pass, seconds};
 
 /// D2: a fatal close code ends the gateway with a sentence that says what to do.
 #[tokio::test(start_paused = true)]
-async fn a_fatal_code_ends_it_with_one_clear_sentence() {
+async fn a_fatal_close_code_ends_the_gateway_with_a_clear_sentence() {
     for (code, fatal) in [
         (4004, Fatal::Token),
         (4010, Fatal::Shards),
@@ -16,13 +16,13 @@ async fn a_fatal_code_ends_it_with_one_clear_sentence() {
         (4013, Fatal::Intents),
         (4014, Fatal::DisallowedIntents),
     ] {
-        let rig = Rig::new(Setup::default());
+        let rig = Fixture::new(Setup::default());
         let mut process = rig.process(None, u64::from(code));
         process.event().await;
-        rig.discord.trouble(Trouble::Gateway(Upset::Close(code)));
-        assert_eq!(process.ended().await, Ended::Fatal(fatal), "{code}");
+        rig.discord.inject_fault(DiscordFault::Gateway(GatewayFault::Close(code)));
+        assert_eq!(process.ended().await, GatewayExit::Fatal(fatal), "{code}");
         pass(seconds(3600)).await;
-        assert_eq!(rig.discord.ledger().connects.len(), 1, "{code}");
+        assert_eq!(rig.discord.log().connects.len(), 1, "{code}");
         let sentence = fatal.to_string();
         assert!(sentence.contains(": ") && sentence.len() > 60, "{sentence}");
     }
@@ -30,23 +30,23 @@ async fn a_fatal_code_ends_it_with_one_clear_sentence() {
 
 /// D2: an invalid token is detected by one request, before connecting.
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_not_accepted_is_tried_once() {
-    let rig = Rig::new(Setup::default());
-    rig.discord.trouble(Trouble::Revoked);
+async fn an_invalid_token_is_tried_once() {
+    let rig = Fixture::new(Setup::default());
+    rig.discord.inject_fault(DiscordFault::TokenRevoked);
     let mut process = rig.process(None, 1);
-    assert_eq!(process.ended().await, Ended::Fatal(Fatal::Token));
+    assert_eq!(process.ended().await, GatewayExit::Fatal(Fatal::Token));
     pass(seconds(3600)).await;
-    let ledger = rig.discord.ledger();
+    let ledger = rig.discord.log();
     assert_eq!((ledger.requests.len(), ledger.connects.len()), (1, 0));
 }
 
 /// D2: a token that is revoked at runtime ends the gateway.
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_taken_away_ends_it() {
-    let rig = Rig::new(Setup::default());
+async fn a_revoked_token_ends_the_gateway() {
+    let rig = Fixture::new(Setup::default());
     let mut process = rig.process(None, 1);
     process.event().await;
-    rig.discord.trouble(Trouble::Revoked);
-    assert_eq!(process.ended().await, Ended::Fatal(Fatal::Token));
-    assert_eq!(rig.discord.ledger().connects.len(), 1);
+    rig.discord.inject_fault(DiscordFault::TokenRevoked);
+    assert_eq!(process.ended().await, GatewayExit::Fatal(Fatal::Token));
+    assert_eq!(rig.discord.log().connects.len(), 1);
 }

@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use surfaces::discord::Snowflake;
-use surfaces::discord::message::Outgoing;
-use surfaces::discord::rest::{Rest, Trouble as Failed};
-use testkit::discord::{Ledger, Mishap, On, Rate, Rates, Scope, Setup, Trouble};
+use surfaces::discord::message::OutgoingMessage;
+use surfaces::discord::rest::{DiscordError as Failed, Rest};
+use testkit::fake_discord::{
+    ActivityLog, DiscordFault, LimitScope, Rate, Rates, RequestFault, RequestFilter, Setup,
+};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::rig::{Rig, pass, seconds};
+use crate::fixture::{Fixture, pass, seconds};
 
-fn texts(rig: &Rig) -> Vec<String> {
+fn texts(rig: &Fixture) -> Vec<String> {
     rig.discord.visible().into_iter().map(|seen| seen.content).collect()
 }
 
@@ -21,8 +23,9 @@ fn numbers(until: usize) -> Vec<String> {
 }
 
 /// Returns the maximum number of refusals within ten minutes, of any scope.
-fn refused(ledger: &Ledger) -> usize {
-    let refused = |request: &&testkit::discord::Request| matches!(request.status, Some(401 | 403 | 429));
+fn max_refusals(ledger: &ActivityLog) -> usize {
+    let refused =
+        |request: &&testkit::fake_discord::LoggedRequest| matches!(request.status, Some(401 | 403 | 429));
     let times: Vec<_> = ledger.requests.iter().filter(refused).map(|request| request.at).collect();
     let within =
         |from: &Duration| times.iter().filter(|at| (*from..*from + seconds(600)).contains(at)).count();
@@ -30,13 +33,13 @@ fn refused(ledger: &Ledger) -> usize {
 }
 
 async fn send(rest: Rest, channel: Snowflake, words: String) -> Result<(), Failed> {
-    rest.create_message(channel, &Outgoing::words(words.clone()), Some(&words)).await.map(drop)
+    rest.create_message(channel, &OutgoingMessage::text(words.clone()), Some(&words)).await.map(drop)
 }
 
 /// D3: a thousand messages are sent in order as fast as the limit allows, and none too early.
 #[tokio::test(start_paused = true)]
 async fn a_thousand_queued_messages_drain_in_order() {
-    let rig = Rig::new(Setup::default());
+    let rig = Fixture::new(Setup::default());
     let began = Instant::now();
     let mut sending = JoinSet::new();
     for words in numbers(1000) {
@@ -46,16 +49,16 @@ async fn a_thousand_queued_messages_drain_in_order() {
         sent.unwrap().unwrap();
     }
     assert_eq!(texts(&rig), numbers(1000));
-    let ledger = rig.discord.ledger();
-    assert_eq!(ledger.embargo_breaches, []);
-    assert_eq!(refused(&ledger), 0, "limits are learnt from the headers, not by running into them");
+    let ledger = rig.discord.log();
+    assert_eq!(ledger.premature_requests, []);
+    assert_eq!(max_refusals(&ledger), 0, "limits are learnt from the headers, not by running into them");
     assert!(began.elapsed() < seconds(1010), "{:?} for 1,000 messages at one a second", began.elapsed());
 }
 
 /// D3: a priority message waits only for the limit; the others keep their order.
 #[tokio::test(start_paused = true)]
-async fn a_message_that_overtakes_waits_for_the_limit_alone() {
-    let rig = Rig::new(Setup::default());
+async fn a_priority_message_waits_only_for_the_limit() {
+    let rig = Fixture::new(Setup::default());
     let mut sending = JoinSet::new();
     for words in numbers(100) {
         sending.spawn(send(rig.rest.clone(), rig.channel(), words));
@@ -63,7 +66,7 @@ async fn a_message_that_overtakes_waits_for_the_limit_alone() {
     pass(seconds(10)).await;
     let before = texts(&rig).len();
     let began = Instant::now();
-    send(rig.rest.overtaking(), rig.channel(), "reminder".to_owned()).await.unwrap();
+    send(rig.rest.with_priority(), rig.channel(), "reminder".to_owned()).await.unwrap();
     assert!(began.elapsed() <= seconds(5), "{:?}", began.elapsed());
     let place = texts(&rig).iter().position(|text| text == "reminder").unwrap();
     assert_eq!(place, before, "nothing left before it");
@@ -72,22 +75,22 @@ async fn a_message_that_overtakes_waits_for_the_limit_alone() {
     }
     let others: Vec<String> = texts(&rig).into_iter().filter(|text| text != "reminder").collect();
     assert_eq!(others, numbers(100));
-    assert_eq!(rig.discord.ledger().embargo_breaches, []);
+    assert_eq!(rig.discord.log().premature_requests, []);
 }
 
 /// D3: half an hour of refusals of every scope, with clock changes, loses nothing.
 #[tokio::test(start_paused = true)]
 async fn half_an_hour_of_refusals_loses_nothing() {
-    let rig = Rig::new(Setup::default());
+    let rig = Fixture::new(Setup::default());
     let channel = rig.channel();
-    let first = rig.rest.create_message(channel, &Outgoing::words("0"), None).await.unwrap();
+    let first = rig.rest.create_message(channel, &OutgoingMessage::text("0"), None).await.unwrap();
     let mut sending = JoinSet::new();
     let mut beside = JoinSet::new();
     for minute in 0..30 {
-        rig.clock.set_forward(SignedDuration::from_hours(if minute % 2 == 0 { 1000 } else { -1001 }));
-        rig.discord.calm();
+        rig.clock.shift_wall_clock(SignedDuration::from_hours(if minute % 2 == 0 { 1000 } else { -1001 }));
+        rig.discord.clear_faults();
         for mishap in storm(minute) {
-            rig.discord.trouble(Trouble::Call(On::anything().always(), mishap));
+            rig.discord.inject_fault(DiscordFault::Request(RequestFilter::any().always(), mishap));
         }
         for part in 0..6 {
             sending.spawn(send(rig.rest.clone(), channel, (1 + minute * 6 + part).to_string()));
@@ -95,60 +98,66 @@ async fn half_an_hour_of_refusals_loses_nothing() {
             beside.spawn(async move {
                 let _ = rest.typing(channel).await;
                 let _ = rest.react(channel, first.id, "👀").await;
-                let _ = rest.edit_message(channel, first.id, &Outgoing::words("0")).await;
+                let _ = rest.edit_message(channel, first.id, &OutgoingMessage::text("0")).await;
                 let _ = rest.messages_after(channel, first.id, 5).await;
-                let _ = rest.me().await;
+                let _ = rest.current_user().await;
             });
             pass(seconds(10)).await;
         }
     }
-    rig.discord.calm();
+    rig.discord.clear_faults();
     while let Some(sent) = sending.join_next().await {
         sent.unwrap().unwrap();
     }
     while beside.join_next().await.is_some() {}
 
     assert_eq!(texts(&rig), numbers(181), "all arrived, in order");
-    let ledger = rig.discord.ledger();
-    assert_eq!(ledger.embargo_breaches, []);
-    let most = refused(&ledger);
+    let ledger = rig.discord.log();
+    assert_eq!(ledger.premature_requests, []);
+    let most = max_refusals(&ledger);
     assert!((20..100).contains(&most), "{most} refused within ten minutes");
 }
 
 /// Returns the failures of this minute.
-fn storm(minute: usize) -> Vec<Mishap> {
-    let too_many = |scope, millis| Mishap::TooMany { scope, retry_after: Duration::from_millis(millis) };
+fn storm(minute: usize) -> Vec<RequestFault> {
+    let too_many =
+        |scope, millis| RequestFault::RateLimited { scope, retry_after: Duration::from_millis(millis) };
     match minute % 5 {
-        0 => vec![too_many(Scope::User, 300)],
-        1 => vec![too_many(Scope::Shared, 1_000)],
-        2 => vec![too_many(Scope::Global, 650)],
-        3 => vec![Mishap::Claims(3)],
-        _ => vec![too_many(Scope::Global, 20_000)],
+        0 => vec![too_many(LimitScope::User, 300)],
+        1 => vec![too_many(LimitScope::Shared, 1_000)],
+        2 => vec![too_many(LimitScope::Global, 650)],
+        3 => vec![RequestFault::ClaimRemaining(3)],
+        _ => vec![too_many(LimitScope::Global, 20_000)],
     }
 }
 
 /// D3: a server that claims one remaining request and refuses it still gets everything in the end.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_lies_about_what_remains_gets_everything_in_the_end() {
-    let rig = Rig::new(Setup::default());
-    rig.discord.trouble(Trouble::Call(On::send().always(), Mishap::Claims(1)));
+async fn wrong_remaining_counts_lose_nothing() {
+    let rig = Fixture::new(Setup::default());
+    rig.discord
+        .inject_fault(DiscordFault::Request(RequestFilter::send().always(), RequestFault::ClaimRemaining(1)));
     for words in numbers(30) {
         send(rig.rest.clone(), rig.channel(), words).await.unwrap();
     }
     assert_eq!(texts(&rig), numbers(30));
-    assert_eq!(rig.discord.ledger().embargo_breaches, []);
+    assert_eq!(rig.discord.log().premature_requests, []);
 }
 
 /// D3: a delayed reaction delays nothing else, and a typing indicator that would be late is
 /// dropped.
 #[tokio::test(start_paused = true)]
-async fn a_reaction_that_waits_delays_no_message() {
-    let rig = Rig::new(Setup::default());
+async fn a_delayed_reaction_delays_no_message() {
+    let rig = Fixture::new(Setup::default());
     let channel = rig.channel();
-    let first = rig.rest.create_message(channel, &Outgoing::words("0"), None).await.unwrap();
-    let refusal = Mishap::TooMany { scope: Scope::User, retry_after: seconds(600) };
-    rig.discord.trouble(Trouble::Call(On::next("PUT", "/channels/*/messages/*/reactions"), refusal.clone()));
-    rig.discord.trouble(Trouble::Call(On::next("POST", "/channels/*/typing"), refusal));
+    let first = rig.rest.create_message(channel, &OutgoingMessage::text("0"), None).await.unwrap();
+    let refusal = RequestFault::RateLimited { scope: LimitScope::User, retry_after: seconds(600) };
+    rig.discord.inject_fault(DiscordFault::Request(
+        RequestFilter::next("PUT", "/channels/*/messages/*/reactions"),
+        refusal.clone(),
+    ));
+    rig.discord
+        .inject_fault(DiscordFault::Request(RequestFilter::next("POST", "/channels/*/typing"), refusal));
     let began = Instant::now();
     let react = async { rig.rest.react(channel, first.id, "👀").await.unwrap() };
     let unreact = async {
@@ -160,21 +169,21 @@ async fn a_reaction_that_waits_delays_no_message() {
         for words in ["1", "2", "3"] {
             send(rig.rest.clone(), channel, words.into()).await.unwrap();
         }
-        assert!(matches!(rig.rest.typing(channel).await, Err(Failed::Away(_))));
+        assert!(matches!(rig.rest.typing(channel).await, Err(Failed::Unavailable(_))));
         assert!(began.elapsed() < seconds(10));
     };
     tokio::join!(react, unreact, others);
     assert!(began.elapsed() > seconds(590));
     assert!(rig.discord.visible()[0].reactions.is_empty(), "the mark that was taken away is away");
-    assert_eq!(rig.discord.ledger().of("POST", "/channels/*/typing").count(), 1);
+    assert_eq!(rig.discord.log().matching("POST", "/channels/*/typing").count(), 1);
 }
 
 /// D3: concurrent requests stay below the global limit.
 #[tokio::test(start_paused = true)]
-async fn all_requests_together_stay_below_the_limit_for_all() {
+async fn concurrent_requests_stay_below_the_global_limit() {
     let others = Rate::new(1000, 1_000);
-    let rig = Rig::new(Setup { rates: Rates { others, ..Rates::default() }, ..Setup::default() });
-    let strangers: Vec<_> = (0..200).map(|n| rig.discord.stranger(&n.to_string())).collect();
+    let rig = Fixture::new(Setup { rates: Rates { others, ..Rates::default() }, ..Setup::default() });
+    let strangers: Vec<_> = (0..200).map(|n| rig.discord.other_user(&n.to_string())).collect();
     let mut sending = JoinSet::new();
     for stranger in strangers {
         sending.spawn(send(rig.rest.clone(), Snowflake(stranger.channel().0), "hello".into()));
@@ -182,14 +191,14 @@ async fn all_requests_together_stay_below_the_limit_for_all() {
     while let Some(sent) = sending.join_next().await {
         sent.unwrap().unwrap();
     }
-    assert_eq!(refused(&rig.discord.ledger()), 0);
+    assert_eq!(max_refusals(&rig.discord.log()), 0);
 }
 
 /// D3: a cancelled request releases its lane.
 #[tokio::test(start_paused = true)]
-async fn a_request_that_is_given_up_holds_up_nobody() {
-    let rig = Rig::new(Setup::default());
-    rig.discord.trouble(Trouble::Call(On::send(), Mishap::Slow(seconds(50))));
+async fn a_cancelled_request_releases_its_lane() {
+    let rig = Fixture::new(Setup::default());
+    rig.discord.inject_fault(DiscordFault::Request(RequestFilter::send(), RequestFault::Slow(seconds(50))));
     let slow = send(rig.rest.clone(), rig.channel(), "slow".into());
     assert!(tokio::time::timeout(seconds(1), slow).await.is_err());
     send(rig.rest.clone(), rig.channel(), "next".into()).await.unwrap();
@@ -198,13 +207,13 @@ async fn a_request_that_is_given_up_holds_up_nobody() {
 
 /// Too many edits of an old message affect only that message.
 #[tokio::test(start_paused = true)]
-async fn a_message_that_was_changed_too_often_holds_up_no_other() {
-    let rig = Rig::new(Setup::default());
-    let old = rig.rest.create_message(rig.channel(), &Outgoing::words("old"), None).await.unwrap();
-    rig.discord.trouble(Trouble::Call(On::edit(), Mishap::Code(30046)));
-    let edit = rig.rest.edit_message(rig.channel(), old.id, &Outgoing::words("new")).await;
-    assert!(matches!(edit, Err(Failed::Refused { code: 30046, .. })), "{edit:?}");
+async fn too_many_edits_of_a_message_delay_no_other_message() {
+    let rig = Fixture::new(Setup::default());
+    let old = rig.rest.create_message(rig.channel(), &OutgoingMessage::text("old"), None).await.unwrap();
+    rig.discord.inject_fault(DiscordFault::Request(RequestFilter::edit(), RequestFault::Code(30046)));
+    let edit = rig.rest.edit_message(rig.channel(), old.id, &OutgoingMessage::text("new")).await;
+    assert!(matches!(edit, Err(Failed::Rejected { code: 30046, .. })), "{edit:?}");
     let began = Instant::now();
-    rig.rest.edit_message(rig.channel(), old.id, &Outgoing::words("new")).await.unwrap();
+    rig.rest.edit_message(rig.channel(), old.id, &OutgoingMessage::text("new")).await.unwrap();
     assert!(began.elapsed() < seconds(1));
 }

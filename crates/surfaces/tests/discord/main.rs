@@ -4,8 +4,8 @@
 
 mod bridge;
 mod fatal;
+mod fixture;
 mod limits;
 mod messages;
-mod rig;
 mod sockets;
 mod storm;

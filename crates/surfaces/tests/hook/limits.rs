@@ -3,19 +3,19 @@
 
 use std::time::Duration;
 
-use domain::schedule::Proof;
-use surfaces::hook::Limits;
+use domain::schedule::WebhookAuth;
+use surfaces::webhook::WebhookLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::rig::{Rig, WHSEC};
+use crate::fixture::{Fixture, WHSEC};
 
 async fn connect(port: u16) -> TcpStream {
     TcpStream::connect(("127.0.0.1", port)).await.unwrap()
 }
 
 /// Reads until the connection is closed.
-async fn heard(stream: &mut TcpStream) -> String {
+async fn read_response(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     // After a connection error, the bytes received so far are still returned.
     let _ = stream.read_to_end(&mut bytes).await;
@@ -34,11 +34,11 @@ fn head(slug: &str, more: &str) -> String {
 /// received.
 #[tokio::test]
 async fn a_long_body_is_refused_before_it_is_read() {
-    let mut rig = Rig::new();
-    let port = rig.open(Limits::HOUSE).await;
+    let mut rig = Fixture::new();
+    let port = rig.serve(WebhookLimits::DEFAULT).await;
     let mut stream = connect(port).await;
     stream.write_all(head("bearer", "content-length: 10241\r\n").as_bytes()).await.unwrap();
-    assert!(heard(&mut stream).await.starts_with("HTTP/1.1 413 "));
+    assert!(read_response(&mut stream).await.starts_with("HTTP/1.1 413 "));
 
     let mut stream = connect(port).await;
     stream.write_all(head("bearer", "transfer-encoding: chunked\r\n").as_bytes()).await.unwrap();
@@ -47,22 +47,23 @@ async fn a_long_body_is_refused_before_it_is_read() {
         stream.write_all(chunk.as_bytes()).await.unwrap();
     }
     stream.write_all(b"0\r\n\r\n").await.unwrap();
-    assert!(heard(&mut stream).await.starts_with("HTTP/1.1 413 "));
+    assert!(read_response(&mut stream).await.starts_with("HTTP/1.1 413 "));
 
     let fits = format!("{{\"test\": 1{}}}", " ".repeat(10_240 - 11));
     assert_eq!(fits.len(), 10_240);
     let mut stream = connect(port).await;
     let whole = head("bearer", "content-length: 10240\r\n") + &fits;
     stream.write_all(whole.as_bytes()).await.unwrap();
-    assert!(heard(&mut stream).await.starts_with("HTTP/1.1 202 "));
-    assert_eq!(rig.taken(), 1);
+    assert!(read_response(&mut stream).await.starts_with("HTTP/1.1 202 "));
+    assert_eq!(rig.delivery_count(), 1);
 }
 
 /// F4: a call that takes too long is closed, in its head or body, with or without a valid secret.
 #[tokio::test]
-async fn whoever_dawdles_is_hung_up_on() {
-    let mut rig = Rig::new();
-    let port = rig.open(Limits { call: Duration::from_millis(60), ..Limits::HOUSE }).await;
+async fn a_slow_call_is_closed() {
+    let mut rig = Fixture::new();
+    let port =
+        rig.serve(WebhookLimits { call_timeout: Duration::from_millis(60), ..WebhookLimits::DEFAULT }).await;
     let starts = [
         String::new(),
         "POST /hook/bearer HTTP/1.1\r\nhost".to_owned(),
@@ -72,23 +73,24 @@ async fn whoever_dawdles_is_hung_up_on() {
     for start in starts {
         let mut stream = connect(port).await;
         stream.write_all(start.as_bytes()).await.unwrap();
-        assert!(!heard(&mut stream).await.contains(" 202 "), "{start}");
+        assert!(!read_response(&mut stream).await.contains(" 202 "), "{start}");
     }
-    assert_eq!(Limits::HOUSE.call, Duration::from_secs(10));
-    assert_eq!(rig.taken(), 0);
+    assert_eq!(WebhookLimits::DEFAULT.call_timeout, Duration::from_secs(10));
+    assert_eq!(rig.delivery_count(), 0);
 }
 
 /// F4: the oldest silent connection is dropped for the next one and gets a response that says why.
 #[tokio::test]
-async fn the_oldest_silent_caller_makes_room_and_hears_why() {
-    let mut rig = Rig::new();
-    let port = rig.open(Limits { strangers: 2, grace: Duration::ZERO, ..Limits::HOUSE }).await;
+async fn the_oldest_silent_connection_is_dropped_with_a_response() {
+    let mut rig = Fixture::new();
+    let port =
+        rig.serve(WebhookLimits { unproven: 2, grace: Duration::ZERO, ..WebhookLimits::DEFAULT }).await;
     let mut first = connect(port).await;
     first.write_all(b"POST /hook/bearer HTTP/1.1\r\nhost").await.unwrap();
     let _second = connect(port).await;
     let mut third = connect(port).await;
     third.write_all((head("bearer", "content-length: 11\r\n") + "{\"test\": 1}").as_bytes()).await.unwrap();
-    assert!(heard(&mut third).await.starts_with("HTTP/1.1 202 "));
+    assert!(read_response(&mut third).await.starts_with("HTTP/1.1 202 "));
     // More of the call arrives after it was refused: the connection is closed, not reset.
     first.write_all(&[b'a'; 4096]).await.unwrap();
     let mut all = String::new();
@@ -99,10 +101,13 @@ async fn the_oldest_silent_caller_makes_room_and_hears_why() {
 /// F4: connections that send nothing, half a head, or a signature without a body do not block
 /// correct calls.
 #[tokio::test]
-async fn half_open_callers_keep_no_correct_caller_out() {
-    for limits in [Limits::HOUSE, Limits { strangers: 32, grace: Duration::ZERO, ..Limits::HOUSE }] {
-        let mut rig = Rig::new();
-        let port = rig.open(limits).await;
+async fn half_open_connections_do_not_block_correct_calls() {
+    for limits in [
+        WebhookLimits::DEFAULT,
+        WebhookLimits { unproven: 32, grace: Duration::ZERO, ..WebhookLimits::DEFAULT },
+    ] {
+        let mut rig = Fixture::new();
+        let port = rig.serve(limits).await;
         let mut silent = Vec::new();
         for number in 0..64 {
             let mut stream = connect(port).await;
@@ -116,9 +121,9 @@ async fn half_open_callers_keep_no_correct_caller_out() {
         }
         let mut sent = 0;
         for number in 0..20 {
-            for proof in Proof::ALL {
+            for proof in WebhookAuth::ALL {
                 let body = "{\"test\": 1}";
-                let call = rig.right(proof, &format!("{number}"), body);
+                let call = rig.valid_call(proof, &format!("{number}"), body);
                 let headers = call
                     .headers
                     .iter()
@@ -131,7 +136,7 @@ async fn half_open_callers_keep_no_correct_caller_out() {
                 );
                 let mut stream = connect(port).await;
                 stream.write_all(text.as_bytes()).await.unwrap();
-                let answer = heard(&mut stream).await;
+                let answer = read_response(&mut stream).await;
                 assert!(answer.starts_with("HTTP/1.1 202 "), "{number} {proof:?}: {answer}");
                 sent += 1;
             }
@@ -142,9 +147,9 @@ async fn half_open_callers_keep_no_correct_caller_out() {
 
 /// F4: a call whose proof cannot be right is refused before its body is received.
 #[tokio::test]
-async fn a_proof_that_cannot_be_right_is_refused_before_the_body() {
-    let mut rig = Rig::new();
-    let port = rig.open(Limits::HOUSE).await;
+async fn an_impossible_proof_is_refused_before_the_body() {
+    let mut rig = Fixture::new();
+    let port = rig.serve(WebhookLimits::DEFAULT).await;
     let old = SIGNED.replace("1614265330", "1614260000");
     let short = "webhook-id: a\r\nwebhook-timestamp: 1614265330\r\nwebhook-signature: v1,x\r\n".to_owned();
     let hex = "x-github-delivery: 1\r\nx-hub-signature-256: sha256=1\r\n".to_owned();
@@ -160,23 +165,23 @@ async fn a_proof_that_cannot_be_right_is_refused_before_the_body() {
         let mut stream = connect(port).await;
         let text = format!("POST /hook/{slug} HTTP/1.1\r\nhost: x\r\n{proof}content-length: 12\r\n\r\n");
         stream.write_all(text.as_bytes()).await.unwrap();
-        assert!(heard(&mut stream).await.starts_with("HTTP/1.1 401 "), "{slug} {proof}");
+        assert!(read_response(&mut stream).await.starts_with("HTTP/1.1 401 "), "{slug} {proof}");
     }
 }
 
 /// WH-1: the port is closed when the daemon stops, and only this machine reaches it.
 #[tokio::test]
-async fn the_door_is_shut_with_the_house() {
-    let mut rig = Rig::new();
-    let door = surfaces::hook::bind(0).await.unwrap();
+async fn the_port_is_closed_when_the_daemon_stops() {
+    let mut rig = Fixture::new();
+    let door = surfaces::webhook::bind(0).await.unwrap();
     assert!(door.address().ip().is_loopback());
     drop(door);
-    let port = rig.open(Limits::HOUSE).await;
+    let port = rig.serve(WebhookLimits::DEFAULT).await;
     connect(port).await;
     rig.stop.cancel();
     while rig.tasks.len() > 1 {
         rig.tasks.join_next().await;
     }
     assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err());
-    assert_eq!(rig.right(Proof::Bearer, "1", "{}").body, b"{}");
+    assert_eq!(rig.valid_call(WebhookAuth::Bearer, "1", "{}").body, b"{}");
 }

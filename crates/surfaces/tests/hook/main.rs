@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests stop at once, with their reason")]
 
 mod bodies;
+mod fixture;
 mod limits;
 mod mutations;
 mod proofs;
-mod rig;

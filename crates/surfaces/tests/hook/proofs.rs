@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use domain::schedule::Proof;
-use surfaces::hook::{Called, Reply};
+use domain::schedule::WebhookAuth;
+use surfaces::webhook::{WebhookCall, WebhookReply};
 
-use crate::rig::{Call, Rig, WHSEC};
+use crate::fixture::{Call, Fixture, WHSEC};
 
 fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
     pairs
@@ -17,7 +17,7 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
 
 /// F1: the published example of Standard Webhooks is accepted, also among several signatures.
 #[test]
-fn the_published_example_of_standard_webhooks_is_let_in() {
+fn the_published_example_of_standard_webhooks_is_accepted() {
     let right = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
     let body = br#"{"test": 2432232314}"#;
     let called = |signature: &str, seconds: i64, secret: &str| {
@@ -27,7 +27,7 @@ fn the_published_example_of_standard_webhooks_is_let_in() {
             ("webhook-signature", signature),
         ]);
         let at = jiff::Timestamp::from_second(seconds).unwrap();
-        Called { id: "x", headers: &headers, at }.signs(Proof::Standard, secret, body).is_ok()
+        WebhookCall { id: "x", headers: &headers, at }.verify(WebhookAuth::Standard, secret, body).is_ok()
     };
     assert!(called(right, 1_614_265_330, WHSEC));
     assert!(called(right, 1_614_265_330, WHSEC.trim_start_matches("whsec_")));
@@ -44,12 +44,12 @@ fn the_published_example_of_standard_webhooks_is_let_in() {
 
 /// F1: the example of GitHub's documentation is accepted.
 #[test]
-fn the_documented_example_of_github_is_let_in() {
+fn the_documented_example_of_github_is_accepted() {
     let right = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
     let called = |signature: &str, secret: &str, body: &[u8]| {
         let headers = headers(&[("x-hub-signature-256", signature), ("x-github-delivery", "72d3162e")]);
         let at = jiff::Timestamp::UNIX_EPOCH;
-        Called { id: "x", headers: &headers, at }.signs(Proof::GitHub, secret, body).is_ok()
+        WebhookCall { id: "x", headers: &headers, at }.verify(WebhookAuth::GitHub, secret, body).is_ok()
     };
     let secret = "It's a Secret to Everybody";
     assert!(called(right, secret, b"Hello, World!"));
@@ -61,34 +61,35 @@ fn the_documented_example_of_github_is_let_in() {
 
 /// WH-2, WH-3, WH-4, WH-11: checks are made in order: path, method, secret, name.
 #[tokio::test]
-async fn a_caller_hears_what_is_wrong_in_order() {
-    let rig = Rig::new();
-    let right = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#);
-    assert_eq!(rig.call(&right).await, Reply::Accepted);
-    assert_eq!(rig.call(&right).await.told()["status"], "accepted");
+async fn checks_are_made_in_order() {
+    let rig = Fixture::new();
+    let right = rig.valid_call(WebhookAuth::Bearer, "1", r#"{"test": 1}"#);
+    assert_eq!(rig.call(&right).await, WebhookReply::Accepted);
+    assert_eq!(rig.call(&right).await.body()["status"], "accepted");
     for path in ["/", "/hook", "/hook/", "/hook/bearer/x", "/hooks/bearer", "/api/health"] {
-        assert_eq!(rig.call(&right.clone().to(path)).await.status(), StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(rig.call(&right.clone().at_path(path)).await.status(), StatusCode::NOT_FOUND, "{path}");
     }
     for method in ["GET", "PUT", "DELETE", "HEAD", "OPTIONS"] {
         let mut call = right.clone();
         call.method = method.to_owned();
         assert_eq!(rig.call(&call).await.status(), StatusCode::METHOD_NOT_ALLOWED, "{method}");
     }
-    let stranger = rig.call(&right.clone().with("authorization", "Bearer wrong").to("/hook/nobody")).await;
+    let stranger =
+        rig.call(&right.clone().with_header("authorization", "Bearer wrong").at_path("/hook/nobody")).await;
     assert_eq!(
-        (stranger.status(), stranger.told()),
+        (stranger.status(), stranger.body()),
         (StatusCode::UNAUTHORIZED, serde_json::json!({"error": "unauthorized"}))
     );
-    let missing = rig.call(&right.to("/hook/nobody")).await;
+    let missing = rig.call(&right.at_path("/hook/nobody")).await;
     assert_eq!(missing.status(), StatusCode::NOT_FOUND);
-    assert_eq!(missing.told()["error"], "webhook not found: nobody");
+    assert_eq!(missing.body()["error"], "webhook not found: nobody");
 }
 
 /// WH-3: the secret is compared as bytes, and a header that is not valid text is refused.
 #[tokio::test]
-async fn a_header_that_is_no_text_lets_nobody_in_and_harms_nobody() {
-    let rig = Rig::new();
-    let secret = rig.shelf.secret.borrow().clone().unwrap();
+async fn a_header_with_invalid_text_is_refused() {
+    let rig = Fixture::new();
+    let secret = rig.webhooks.secret.borrow().clone().unwrap();
     for (number, value) in [
         b"Bearer \xff\xfe".to_vec(),
         format!("Bearer {secret}\u{e9}").into_bytes(),
@@ -99,33 +100,36 @@ async fn a_header_that_is_no_text_lets_nobody_in_and_harms_nobody() {
     .into_iter()
     .enumerate()
     {
-        let mut call = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#);
+        let mut call = rig.valid_call(WebhookAuth::Bearer, "1", r#"{"test": 1}"#);
         call.from = std::net::IpAddr::from([10, 0, 0, u8::try_from(number).unwrap()]);
         call.headers[0].1 = value;
-        assert_eq!(rig.call(&call).await, Reply::unauthorized());
+        assert_eq!(rig.call(&call).await, WebhookReply::unauthorized());
     }
-    rig.shelf.secret.send_replace(Some("größe".to_owned()));
-    assert_eq!(rig.call(&rig.right(Proof::Bearer, "2", r#"{"test": 1}"#)).await, Reply::Accepted);
+    rig.webhooks.secret.send_replace(Some("größe".to_owned()));
+    assert_eq!(
+        rig.call(&rig.valid_call(WebhookAuth::Bearer, "2", r#"{"test": 1}"#)).await,
+        WebhookReply::Accepted
+    );
 }
 
 /// J4, F1: a changed secret applies to the next call, and without a secret all calls are refused.
 #[tokio::test]
-async fn a_rotated_secret_holds_at_once_and_none_lets_nobody_in() {
-    let rig = Rig::new();
-    for proof in Proof::ALL {
-        let old = rig.right(proof, &format!("{proof:?}"), r#"{"test": 1}"#);
-        rig.shelf.secret.send_replace(Some("whsec_c2VzYW1lc2VzYW1l".to_owned()));
-        assert_eq!(rig.call(&old).await, Reply::unauthorized(), "{proof:?}");
-        let new = rig.right(proof, &format!("{proof:?}"), r#"{"test": 1}"#);
-        assert_eq!(rig.call(&new).await, Reply::Accepted, "{proof:?}");
+async fn a_rotated_secret_applies_at_once_and_a_missing_one_refuses_all() {
+    let rig = Fixture::new();
+    for proof in WebhookAuth::ALL {
+        let old = rig.valid_call(proof, &format!("{proof:?}"), r#"{"test": 1}"#);
+        rig.webhooks.secret.send_replace(Some("whsec_c2VzYW1lc2VzYW1l".to_owned()));
+        assert_eq!(rig.call(&old).await, WebhookReply::unauthorized(), "{proof:?}");
+        let new = rig.valid_call(proof, &format!("{proof:?}"), r#"{"test": 1}"#);
+        assert_eq!(rig.call(&new).await, WebhookReply::Accepted, "{proof:?}");
         for none in [None, Some(String::new())] {
-            rig.shelf.secret.send_replace(none);
+            rig.webhooks.secret.send_replace(none);
             assert_eq!(
-                rig.call(&rig.right(proof, "x", r#"{"test": 1}"#)).await,
-                Reply::unauthorized(),
+                rig.call(&rig.valid_call(proof, "x", r#"{"test": 1}"#)).await,
+                WebhookReply::unauthorized(),
                 "{proof:?}"
             );
-            rig.shelf.secret.send_replace(Some(WHSEC.to_owned()));
+            rig.webhooks.secret.send_replace(Some(WHSEC.to_owned()));
         }
     }
 }
@@ -133,48 +137,49 @@ async fn a_rotated_secret_holds_at_once_and_none_lets_nobody_in() {
 /// F2: a delivery with another key order, or under another id that GitHub does not sign, is a
 /// repeat.
 #[tokio::test]
-async fn a_replay_is_answered_and_does_nothing() {
-    let rig = Rig::new();
+async fn a_replay_is_answered_and_has_no_effect() {
+    let rig = Fixture::new();
     let fields = r#"{"properties": {"a": {"type": "integer"}, "b": {"properties": {"c": {}, "d": {}}}}}"#;
-    for proof in Proof::ALL {
-        rig.place(crate::rig::spec(proof.as_str(), proof, fields, "Look."));
-        let first = rig.right(proof, "one", r#"{"a": 1, "b": {"c": 2, "d": 3}}"#);
-        assert_eq!(rig.call(&first).await, Reply::Accepted, "{proof:?}");
-        assert_eq!(rig.call(&first).await, Reply::Repeat, "{proof:?}");
-        let turned = rig.right(proof, "one", r#"{ "b": {"d": 3, "c": 2}, "a": 1 }"#);
-        assert_eq!(rig.call(&turned).await, Reply::Repeat, "{proof:?}");
+    for proof in WebhookAuth::ALL {
+        rig.add_webhook(crate::fixture::spec(proof.as_str(), proof, fields, "Look."));
+        let first = rig.valid_call(proof, "one", r#"{"a": 1, "b": {"c": 2, "d": 3}}"#);
+        assert_eq!(rig.call(&first).await, WebhookReply::Accepted, "{proof:?}");
+        assert_eq!(rig.call(&first).await, WebhookReply::Repeat, "{proof:?}");
+        let turned = rig.valid_call(proof, "one", r#"{ "b": {"d": 3, "c": 2}, "a": 1 }"#);
+        assert_eq!(rig.call(&turned).await, WebhookReply::Repeat, "{proof:?}");
     }
-    assert_eq!(rig.taken(), 3);
+    assert_eq!(rig.delivery_count(), 3);
     // An intercepted call of GitHub can be given another id, which is not signed.
-    let renamed = rig.right(Proof::GitHub, "two", r#"{"b": {"d": 3, "c": 2}, "a": 1}"#);
-    assert_eq!(rig.call(&renamed).await, Reply::Repeat);
+    let renamed = rig.valid_call(WebhookAuth::GitHub, "two", r#"{"b": {"d": 3, "c": 2}, "a": 1}"#);
+    assert_eq!(rig.call(&renamed).await, WebhookReply::Repeat);
     // An id that is signed, or given by a caller that knows the secret, is another call.
-    let another = rig.right(Proof::Standard, "two", r#"{"a": 1, "b": {"c": 2, "d": 3}}"#);
-    assert_eq!(rig.call(&another).await, Reply::Accepted);
+    let another = rig.valid_call(WebhookAuth::Standard, "two", r#"{"a": 1, "b": {"c": 2, "d": 3}}"#);
+    assert_eq!(rig.call(&another).await, WebhookReply::Accepted);
     // Ids are separate for each webhook.
-    assert_eq!(rig.taken(), 4);
+    assert_eq!(rig.delivery_count(), 4);
     rig.clock.0.send_modify(|now| *now += 7 * 24 * 3600);
-    let later = rig.right(Proof::GitHub, "one", r#"{"a": 1, "b": {"c": 2, "d": 3}}"#);
-    assert_eq!(rig.call(&later).await, Reply::Accepted);
+    let later = rig.valid_call(WebhookAuth::GitHub, "one", r#"{"a": 1, "b": {"c": 2, "d": 3}}"#);
+    assert_eq!(rig.call(&later).await, WebhookReply::Accepted);
 }
 
 /// A ping of GitHub is answered; a forged one is refused.
 #[tokio::test]
-async fn github_hears_that_somebody_is_here() {
-    let rig = Rig::new();
-    let ping =
-        rig.right(Proof::GitHub, "1", r#"{"zen": "Design for failure."}"#).with("x-github-event", "ping");
-    assert_eq!(rig.call(&ping).await, Reply::Pong);
-    let forged = ping.with("x-hub-signature-256", "sha256=00");
-    assert_eq!(rig.call(&forged).await, Reply::unauthorized());
-    assert_eq!(rig.taken(), 0);
+async fn a_ping_of_github_is_answered() {
+    let rig = Fixture::new();
+    let ping = rig
+        .valid_call(WebhookAuth::GitHub, "1", r#"{"zen": "Design for failure."}"#)
+        .with_header("x-github-event", "ping");
+    assert_eq!(rig.call(&ping).await, WebhookReply::Pong);
+    let forged = ping.with_header("x-hub-signature-256", "sha256=00");
+    assert_eq!(rig.call(&forged).await, WebhookReply::unauthorized());
+    assert_eq!(rig.delivery_count(), 0);
 }
 
 /// Makes ten calls with a wrong secret.
-async fn guess(rig: &Rig, bad: &Call) {
+async fn make_failed_calls(rig: &Fixture, bad: &Call) {
     for number in 0..10 {
-        let call = bad.clone().with("x-forwarded-for", &format!("192.0.2.{number}"));
-        assert_eq!(rig.call(&call).await, Reply::unauthorized(), "{number}");
+        let call = bad.clone().with_header("x-forwarded-for", &format!("192.0.2.{number}"));
+        assert_eq!(rig.call(&call).await, WebhookReply::unauthorized(), "{number}");
     }
 }
 
@@ -182,62 +187,71 @@ async fn guess(rig: &Rig, bad: &Call) {
 /// also for correct calls and whatever a header claims. A signature made with such a secret can be
 /// guessed too.
 #[tokio::test]
-async fn who_guesses_is_not_heard_for_a_minute() {
-    let rig = Rig::new();
+async fn failures_block_an_address_for_a_minute() {
+    let rig = Fixture::new();
     // 23 bytes, in each encoding.
     for (proof, secret) in [
-        (Proof::Bearer, "twenty-three-bytes-long"),
-        (Proof::GitHub, "twenty-three-bytes-long"),
-        (Proof::Standard, "whsec_dHdlbnR5LXRocmVlLWJ5dGVzLWxvbmc="),
+        (WebhookAuth::Bearer, "twenty-three-bytes-long"),
+        (WebhookAuth::GitHub, "twenty-three-bytes-long"),
+        (WebhookAuth::Standard, "whsec_dHdlbnR5LXRocmVlLWJ5dGVzLWxvbmc="),
     ] {
-        rig.shelf.secret.send_replace(Some(secret.to_owned()));
-        let good = rig.right(proof, "1", r#"{"test": 1}"#);
-        let bad = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#).with("authorization", "Bearer guess");
-        guess(&rig, &bad).await;
-        for call in [&bad, &good, &bad.clone().with("x-forwarded-for", "192.0.2.77")] {
+        rig.webhooks.secret.send_replace(Some(secret.to_owned()));
+        let good = rig.valid_call(proof, "1", r#"{"test": 1}"#);
+        let bad = rig
+            .valid_call(WebhookAuth::Bearer, "1", r#"{"test": 1}"#)
+            .with_header("authorization", "Bearer guess");
+        make_failed_calls(&rig, &bad).await;
+        for call in [&bad, &good, &bad.clone().with_header("x-forwarded-for", "192.0.2.77")] {
             assert_eq!(rig.call(call).await.status(), StatusCode::TOO_MANY_REQUESTS, "{proof:?}");
         }
         rig.clock.0.send_modify(|now| *now += 60);
-        assert_eq!(rig.call(&rig.right(proof, "1", r#"{"test": 1}"#)).await, Reply::Accepted, "{proof:?}");
+        assert_eq!(
+            rig.call(&rig.valid_call(proof, "1", r#"{"test": 1}"#)).await,
+            WebhookReply::Accepted,
+            "{proof:?}"
+        );
     }
 }
 
 /// F4: failures do not block callers that prove an unguessable secret; all others are refused.
 #[tokio::test]
-async fn a_long_secret_is_heard_also_while_somebody_guesses() {
-    let rig = Rig::new();
-    for proof in Proof::ALL {
+async fn a_long_secret_is_accepted_while_the_address_is_blocked() {
+    let rig = Fixture::new();
+    for proof in WebhookAuth::ALL {
         rig.clock.0.send_modify(|now| *now += 60);
-        let good = rig.right(proof, "1", r#"{"test": 1}"#);
-        let bad = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#).with("authorization", "Bearer guess");
-        guess(&rig, &bad).await;
-        let forged = Call { body: br#"{"test": 2}"#.to_vec(), ..rig.right(proof, "2", r#"{"test": 1}"#) };
-        let long = Call { body: vec![b' '; 20_000], ..rig.right(proof, "3", r#"{"test": 1}"#) };
+        let good = rig.valid_call(proof, "1", r#"{"test": 1}"#);
+        let bad = rig
+            .valid_call(WebhookAuth::Bearer, "1", r#"{"test": 1}"#)
+            .with_header("authorization", "Bearer guess");
+        make_failed_calls(&rig, &bad).await;
+        let forged =
+            Call { body: br#"{"test": 2}"#.to_vec(), ..rig.valid_call(proof, "2", r#"{"test": 1}"#) };
+        let long = Call { body: vec![b' '; 20_000], ..rig.valid_call(proof, "3", r#"{"test": 1}"#) };
         let unsigned = Call { headers: Vec::new(), ..good.clone() };
-        let nowhere = bad.clone().to("/hook/nowhere");
-        let forged = if proof == Proof::Bearer { bad.clone() } else { forged };
-        let long = if proof == Proof::Bearer { bad.clone() } else { long };
+        let nowhere = bad.clone().at_path("/hook/nowhere");
+        let forged = if proof == WebhookAuth::Bearer { bad.clone() } else { forged };
+        let long = if proof == WebhookAuth::Bearer { bad.clone() } else { long };
         for call in [&bad, &forged, &long, &unsigned, &nowhere] {
             assert_eq!(rig.call(call).await.status(), StatusCode::TOO_MANY_REQUESTS, "{proof:?} {call:?}");
         }
-        assert_eq!(rig.call(&good).await, Reply::Accepted, "{proof:?}");
+        assert_eq!(rig.call(&good).await, WebhookReply::Accepted, "{proof:?}");
     }
-    assert_eq!(rig.taken(), 3);
+    assert_eq!(rig.delivery_count(), 3);
 }
 
 /// F4: behind a proxy named by the user, each caller is counted separately. The last address is the
 /// one that the proxy saw; an invalid one, or a header from another machine, is ignored.
 #[tokio::test]
-async fn behind_a_proxy_each_caller_counts_for_itself() {
-    let mut rig = Rig::new();
+async fn behind_a_proxy_callers_are_counted_separately() {
+    let mut rig = Fixture::new();
     rig.ports.address_header = Some(HeaderName::from_static("x-forwarded-for"));
-    rig.shelf.secret.send_replace(Some("short".to_owned()));
-    let good = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#);
-    let bad = good.clone().with("authorization", "Bearer guess");
-    let from = |call: &Call, told: &str| call.clone().with("x-forwarded-for", told);
+    rig.webhooks.secret.send_replace(Some("short".to_owned()));
+    let good = rig.valid_call(WebhookAuth::Bearer, "1", r#"{"test": 1}"#);
+    let bad = good.clone().with_header("authorization", "Bearer guess");
+    let from = |call: &Call, told: &str| call.clone().with_header("x-forwarded-for", told);
     for number in 0..10 {
         let call = from(&bad, &format!("198.51.100.{number}, ::ffff:192.0.2.7"));
-        assert_eq!(rig.call(&call).await, Reply::unauthorized(), "{number}");
+        assert_eq!(rig.call(&call).await, WebhookReply::unauthorized(), "{number}");
     }
     assert_eq!(rig.call(&from(&good, "192.0.2.7")).await.status(), StatusCode::TOO_MANY_REQUESTS);
     for told in ["192.0.2.7, 192.0.2.8", "192.0.2.7, nonsense", ""] {
@@ -249,20 +263,22 @@ async fn behind_a_proxy_each_caller_counts_for_itself() {
 
 /// F4: the user is notified on all surfaces when an address is blocked, at most once an hour.
 #[tokio::test]
-async fn the_human_is_told_that_somebody_guesses() {
-    let rig = Rig::new();
-    let bad = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#).with("authorization", "Bearer guess");
+async fn the_user_is_notified_of_failed_calls() {
+    let rig = Fixture::new();
+    let bad = rig
+        .valid_call(WebhookAuth::Bearer, "1", r#"{"test": 1}"#)
+        .with_header("authorization", "Bearer guess");
     for number in 0..9 {
-        assert_eq!(rig.call(&bad).await, Reply::unauthorized(), "{number}");
-        assert_eq!(rig.posted().await, [""; 0]);
+        assert_eq!(rig.call(&bad).await, WebhookReply::unauthorized(), "{number}");
+        assert_eq!(rig.posted_texts().await, [""; 0]);
     }
     for minutes in [0, 1, 59] {
         rig.clock.0.send_modify(|now| *now += 60 * minutes);
         for _ in 0..12 {
             rig.call(&bad).await;
         }
-        assert_eq!(rig.posted().await.len(), if minutes == 59 { 2 } else { 1 });
+        assert_eq!(rig.posted_texts().await.len(), if minutes == 59 { 2 } else { 1 });
     }
-    let posted = rig.posted().await;
+    let posted = rig.posted_texts().await;
     assert!(posted[0].starts_with("somebody at 127.0.0.1 called webhooks 10 times"), "{posted:?}");
 }

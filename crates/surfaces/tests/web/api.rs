@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use domain::record::{Address, MessageChange, Record, SentChange};
-use domain::sent::SentId;
-use surfaces::web::Limits;
+use domain::sent_messages::SentId;
+use surfaces::web::WebLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::origins::settled;
-use crate::rig::{Rig, routes};
+use crate::fixture::{Fixture, routes};
+use crate::origins::wait_for_turn;
 
 #[tokio::test]
-async fn what_was_said_is_on_disk_before_it_is_confirmed() {
-    let rig = Rig::new().await;
-    let said = rig.send(&rig.own("POST", "/api/messages", "{\"text\":\"good morning\"}")).await;
+async fn a_message_is_stored_before_it_is_confirmed() {
+    let rig = Fixture::new().await;
+    let said = rig.send(&rig.paired_request("POST", "/api/messages", "{\"text\":\"good morning\"}")).await;
     assert_eq!((said.status, said.json()["message"].as_u64()), (202, Some(1)));
     assert!(!rig.journal.0.borrow().is_empty());
-    settled(&rig).await;
-    let read = rig.send(&rig.own("GET", "/api/messages", "")).await.json();
+    wait_for_turn(&rig).await;
+    let read = rig.send(&rig.paired_request("GET", "/api/messages", "")).await.json();
     let texts: Vec<_> =
         read["messages"].as_array().unwrap().iter().map(|entry| entry["text"].as_str()).collect();
     assert_eq!(texts, [Some("good morning"), Some("good morning")]);
@@ -29,21 +29,21 @@ async fn what_was_said_is_on_disk_before_it_is_confirmed() {
 }
 
 #[tokio::test]
-async fn the_conversation_is_read_in_parts() {
-    let rig = Rig::new().await;
-    rig.send(&rig.own("POST", "/api/messages", "{\"text\":\"hi\"}")).await;
-    settled(&rig).await;
-    let newest = rig.send(&rig.own("GET", "/api/messages?limit=1", "")).await.json();
+async fn the_conversation_is_read_in_pages() {
+    let rig = Fixture::new().await;
+    rig.send(&rig.paired_request("POST", "/api/messages", "{\"text\":\"hi\"}")).await;
+    wait_for_turn(&rig).await;
+    let newest = rig.send(&rig.paired_request("GET", "/api/messages?limit=1", "")).await.json();
     assert_eq!((newest["messages"][0]["id"].as_u64(), &newest["more"]), (Some(2), &true.into()));
-    let older = rig.send(&rig.own("GET", "/api/messages?limit=1&before=2", "")).await.json();
+    let older = rig.send(&rig.paired_request("GET", "/api/messages?limit=1&before=2", "")).await.json();
     assert_eq!((older["messages"][0]["id"].as_u64(), &older["more"]), (Some(1), &false.into()));
-    let wrong = rig.send(&rig.own("GET", "/api/messages?before=x", "")).await;
-    assert!(wrong.status == 400 && wrong.sentence().contains("?before=NUMBER"));
+    let wrong = rig.send(&rig.paired_request("GET", "/api/messages?before=x", "")).await;
+    assert!(wrong.status == 400 && wrong.error_message().contains("?before=NUMBER"));
 }
 
 #[tokio::test]
-async fn a_refusal_says_what_is_wrong() {
-    let rig = Rig::new().await;
+async fn errors_say_what_is_wrong() {
+    let rig = Fixture::new().await;
     let rows = [
         ("/api/messages", "{\"text\":\"  \"}", 422, "there are no words in that message."),
         ("/api/stop", "{}", 422, "nothing is running."),
@@ -52,36 +52,36 @@ async fn a_refusal_says_what_is_wrong() {
         ("/api/nothing", "{}", 404, "there is nothing at this address"),
     ];
     for (address, body, status, words) in rows {
-        let answer = rig.send(&rig.own("POST", address, body)).await;
+        let answer = rig.send(&rig.paired_request("POST", address, body)).await;
         assert_eq!(answer.status, status, "{address} {body}");
-        assert!(answer.sentence().starts_with(words), "{}", answer.sentence());
+        assert!(answer.error_message().starts_with(words), "{}", answer.error_message());
     }
 }
 
 /// MT-12: a reply contains the text it replies to, which is empty for an unknown message.
 #[tokio::test]
-async fn a_reply_carries_what_it_replies_to() {
-    let rig = Rig::new().await;
-    rig.send(&rig.own("POST", "/api/messages", "{\"text\":\"hi\"}")).await;
-    settled(&rig).await;
+async fn a_reply_contains_the_text_it_replies_to() {
+    let rig = Fixture::new().await;
+    rig.send(&rig.paired_request("POST", "/api/messages", "{\"text\":\"hi\"}")).await;
+    wait_for_turn(&rig).await;
     for (to, expected) in [("2", "hi"), ("77", ""), ("18446744073709551615", "")] {
         let body = format!("{{\"text\":\"and you?\",\"reply_to\":{to}}}");
-        assert_eq!(rig.send(&rig.own("POST", "/api/messages", &body)).await.status, 202);
+        assert_eq!(rig.send(&rig.paired_request("POST", "/api/messages", &body)).await.status, 202);
         let records = rig.journal.0.borrow().clone();
         let newest = records.iter().rev().find_map(|record| {
             let Record::Message(MessageChange::Received(message)) = record else { return None };
-            Some(message.to.clone())
+            Some(message.address.clone())
         });
         let Some(Address::Reply(reply)) = newest else { panic!("{newest:?} is no reply") };
-        assert_eq!((reply.to.0.to_string(), reply.words.as_str()), (to.to_owned(), expected));
-        settled(&rig).await;
+        assert_eq!((reply.sent_id.0.to_string(), reply.quote.as_str()), (to.to_owned(), expected));
+        wait_for_turn(&rig).await;
     }
 }
 
 /// XB-7, XB-18, XB-19: a button has exactly the effect of its value, and other values are refused.
 #[tokio::test]
-async fn a_button_is_pressed_or_says_why_not() {
-    let rig = Rig::new().await;
+async fn a_button_has_an_effect_or_an_error() {
+    let rig = Fixture::new().await;
     let rows = [
         ("act:dismiss:_", 202, ""),
         ("act:task_done:7", 202, ""),
@@ -92,20 +92,20 @@ async fn a_button_is_pressed_or_says_why_not() {
     ];
     for (button, status, words) in rows {
         let body = format!("{{\"message\":2,\"button\":\"{button}\"}}");
-        let answer = rig.send(&rig.own("POST", "/api/buttons", &body)).await;
+        let answer = rig.send(&rig.paired_request("POST", "/api/buttons", &body)).await;
         assert_eq!(answer.status, status, "{button}");
         if status != 202 {
-            assert!(answer.sentence().starts_with(words), "{}", answer.sentence());
+            assert!(answer.error_message().starts_with(words), "{}", answer.error_message());
         }
     }
     let records = rig.journal.0.borrow().clone();
-    assert!(records.contains(&Record::from(SentChange::PutAway(SentId(2)))), "{records:?}");
+    assert!(records.contains(&Record::from(SentChange::MessageHidden(SentId(2)))), "{records:?}");
 }
 
 /// MC-1, MC-2, SL-2, XB-8: requests of unauthenticated clients are refused and nothing is stored.
 #[tokio::test]
-async fn only_the_owner_is_listened_to() {
-    let rig = Rig::new().await;
+async fn requests_of_unpaired_clients_are_refused() {
+    let rig = Fixture::new().await;
     let before = rig.journal.0.borrow().len();
     let tries = [
         ("/api/messages", r#"{"text":"hello"}"#),
@@ -113,20 +113,20 @@ async fn only_the_owner_is_listened_to() {
         ("/api/buttons", r#"{"message":2,"button":"act:dismiss:_"}"#),
     ];
     for (address, body) in tries {
-        assert_eq!(rig.send(&rig.stranger("POST", address, body)).await.status, 401, "{address}");
+        assert_eq!(rig.send(&rig.unpaired_request("POST", address, body)).await.status, 401, "{address}");
     }
     assert_eq!(rig.journal.0.borrow().len(), before);
 }
 
 #[tokio::test]
-async fn every_response_is_sealed() {
-    let rig = Rig::new().await;
+async fn every_response_has_security_headers() {
+    let rig = Fixture::new().await;
     let refused = [("GET", "/nothing"), ("GET", "/api/nothing"), ("PUT", "/")];
     for (method, address) in routes().into_iter().chain(refused) {
         for raw in [
-            rig.own(method, address, "{}"),
-            rig.stranger(method, address, "{}"),
-            rig.own(method, address, "").without("host"),
+            rig.paired_request(method, address, "{}"),
+            rig.unpaired_request(method, address, "{}"),
+            rig.paired_request(method, address, "").without_header("host"),
         ] {
             let headers = rig.send(&raw).await.headers;
             let policy = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -147,12 +147,12 @@ async fn every_response_is_sealed() {
 }
 
 #[tokio::test]
-async fn events_tell_a_turn_from_begin_to_end() {
-    let rig = Rig::new().await;
+async fn events_report_a_whole_turn() {
+    let rig = Fixture::new().await;
     let mut stream = rig.connect().await;
-    stream.write_all(rig.own("GET", "/api/events", "").text().as_bytes()).await.unwrap();
-    let mut told = crate::rig::read(&mut stream).await.body;
-    rig.send(&rig.own("POST", "/api/messages", "{\"text\":\"!tool good morning\"}")).await;
+    stream.write_all(rig.paired_request("GET", "/api/events", "").text().as_bytes()).await.unwrap();
+    let mut told = crate::fixture::read_response(&mut stream).await.body;
+    rig.send(&rig.paired_request("POST", "/api/messages", "{\"text\":\"!tool good morning\"}")).await;
     let mut buffer = [0; 8192];
     while !told.contains("event: ended") {
         let count = stream.read(&mut buffer).await.unwrap();
@@ -167,10 +167,14 @@ async fn events_tell_a_turn_from_begin_to_end() {
 }
 
 #[tokio::test]
-async fn a_silent_stream_shows_that_it_lives() {
-    let rig = Rig::with(Limits { heartbeat: Duration::from_millis(20), ..Limits::HOUSE }).await;
+async fn an_idle_stream_sends_heartbeats() {
+    let rig = Fixture::with_limits(WebLimits {
+        heartbeat_interval: Duration::from_millis(20),
+        ..WebLimits::DEFAULT
+    })
+    .await;
     let mut stream = rig.connect().await;
-    stream.write_all(rig.own("GET", "/api/events", "").text().as_bytes()).await.unwrap();
+    stream.write_all(rig.paired_request("GET", "/api/events", "").text().as_bytes()).await.unwrap();
     let mut told = String::new();
     let mut buffer = [0; 8192];
     while !told.contains("\n: still here") {
@@ -181,9 +185,9 @@ async fn a_silent_stream_shows_that_it_lives() {
 }
 
 #[tokio::test]
-async fn what_was_spent_comes_added_up_with_what_is_left() {
-    let rig = Rig::new().await;
-    let cost = rig.send(&rig.own("GET", "/api/cost?days=7", "")).await.json();
+async fn cost_is_reported_with_totals_and_limits() {
+    let rig = Fixture::new().await;
+    let cost = rig.send(&rig.paired_request("GET", "/api/cost?days=7", "")).await.json();
     let today = serde_json::json!({
         "calls": 1, "unpriced_calls": 0, "input": 10, "cache_read": 90, "cache_write": 0, "output": 5,
         "cached_percent": 90, "dollars": 1.25,
@@ -211,16 +215,16 @@ async fn what_was_spent_comes_added_up_with_what_is_left() {
         (&1.into(), &serde_json::Value::Null)
     );
     for wrong in ["/api/cost?days=0", "/api/cost?days=x", "/api/cost?day=7", "/api/cost?days=65000"] {
-        let answer = rig.send(&rig.own("GET", wrong, "")).await;
-        assert!(answer.status == 400 && answer.sentence().contains("?days=NUMBER"), "{wrong}");
+        let answer = rig.send(&rig.paired_request("GET", wrong, "")).await;
+        assert!(answer.status == 400 && answer.error_message().contains("?days=NUMBER"), "{wrong}");
     }
 }
 
 /// The page and `ollim-bot updates --json` read the same JSON.
 #[tokio::test]
-async fn updates_that_wait_are_listed_with_where_they_come_from() {
-    let rig = Rig::new().await;
-    let updates = rig.send(&rig.own("GET", "/api/updates", "")).await.json();
+async fn pending_updates_are_listed_with_their_source() {
+    let rig = Fixture::new().await;
+    let updates = rig.send(&rig.paired_request("GET", "/api/updates", "")).await.json();
     let update = serde_json::json!({
         "id": 3, "at": "2026-11-15T07:00:00Z", "from": "routine:mail", "text": "two mails need an answer"
     });
@@ -230,11 +234,11 @@ async fn updates_that_wait_are_listed_with_where_they_come_from() {
 /// SL-6, SL-12, SL-13: a command is answered with text, and an invalid one with an error that says
 /// what is right.
 #[tokio::test]
-async fn a_command_is_answered_in_words() {
-    let rig = Rig::new().await;
+async fn a_command_is_answered_with_text() {
+    let rig = Fixture::new().await;
     let give = async |text: &str| {
         let body = serde_json::json!({ "text": text }).to_string();
-        rig.send(&rig.own("POST", "/api/commands", &body)).await
+        rig.send(&rig.paired_request("POST", "/api/commands", &body)).await
     };
     for (command, words) in [
         ("/config", "**model.main**: (default)\n**model.fork**: (inherit main)\n"),
@@ -258,9 +262,9 @@ async fn a_command_is_answered_in_words() {
     ] {
         let refused = give(command).await;
         assert!(
-            refused.status == 422 && refused.sentence().contains(words),
+            refused.status == 422 && refused.error_message().contains(words),
             "{command}: {}",
-            refused.sentence()
+            refused.error_message()
         );
     }
 }

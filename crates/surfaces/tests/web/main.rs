@@ -5,11 +5,11 @@
 mod playing;
 
 mod api;
-mod doors;
+mod fixture;
 mod limits;
+mod listeners;
 mod origins;
 mod pairing;
-mod rig;
 mod schedule;
 mod sessions;
 mod views;

@@ -1,6 +1,6 @@
 //! K2, K4, K7: tests that no request is trusted for being local.
 
-use crate::rig::{Raw, Rig, routes};
+use crate::fixture::{Fixture, RawRequest, routes};
 
 /// Returns host names that are not exactly ours.
 fn foreign_hosts(port: u16) -> Vec<String> {
@@ -108,66 +108,70 @@ fn foreign_origins(port: u16) -> Vec<String> {
     origins
 }
 
-type Row = Box<dyn Fn(Raw) -> Raw>;
+type Modification = Box<dyn Fn(RawRequest) -> RawRequest>;
 
-fn set(name: &'static str, value: String) -> Row {
-    Box::new(move |raw| raw.without(name).with(name, &value))
+fn replace_header(name: &'static str, value: String) -> Modification {
+    Box::new(move |raw| raw.without_header(name).with_header(name, &value))
 }
 
-fn add(name: &'static str, value: String) -> Row {
-    Box::new(move |raw| raw.with(name, &value))
+fn add_header(name: &'static str, value: String) -> Modification {
+    Box::new(move |raw| raw.with_header(name, &value))
 }
 
 /// Returns modifications that each make a valid request invalid.
-fn rows(port: u16) -> Vec<(String, Row)> {
-    let mut rows: Vec<(String, Row)> = Vec::new();
+fn invalid_requests(port: u16) -> Vec<(String, Modification)> {
+    let mut rows: Vec<(String, Modification)> = Vec::new();
     for host in foreign_hosts(port) {
-        rows.push((format!("host {host:?}"), set("host", host)));
+        rows.push((format!("host {host:?}"), replace_header("host", host)));
     }
-    rows.push(("no host".to_owned(), Box::new(|raw| raw.without("host"))));
+    rows.push(("no host".to_owned(), Box::new(|raw| raw.without_header("host"))));
     for second in [format!("127.0.0.1:{port}"), format!("localhost:{port}"), "evil.example".to_owned()] {
-        rows.push((format!("second host {second}"), add("host", second)));
+        rows.push((format!("second host {second}"), add_header("host", second)));
     }
     for origin in foreign_origins(port) {
         let own = format!("http://127.0.0.1:{port}");
-        rows.push((format!("origin {origin:?}"), set("origin", origin.clone())));
+        rows.push((format!("origin {origin:?}"), replace_header("origin", origin.clone())));
         rows.push((
             format!("origin {origin:?} behind our own"),
-            Box::new(move |raw| raw.with("origin", &own).with("origin", &origin)),
+            Box::new(move |raw| raw.with_header("origin", &own).with_header("origin", &origin)),
         ));
     }
     for site in ["cross-site", "same-site", "Same-Origin", "same-origin, cross-site", "", "null", "nonsense"]
     {
-        rows.push((format!("site {site:?}"), set("sec-fetch-site", site.to_owned())));
+        rows.push((format!("site {site:?}"), replace_header("sec-fetch-site", site.to_owned())));
         let own = format!("http://127.0.0.1:{port}");
         rows.push((
             format!("site {site:?} with our own origin"),
-            Box::new(move |raw| raw.with("origin", &own).with("sec-fetch-site", site)),
+            Box::new(move |raw| raw.with_header("origin", &own).with_header("sec-fetch-site", site)),
         ));
     }
     for mode in ["no-cors", "cors", "same-origin", "websocket", "nested-navigate", ""] {
         rows.push((
             format!("site none, mode {mode:?}"),
-            Box::new(move |raw| raw.with("sec-fetch-site", "none").with("sec-fetch-mode", mode)),
+            Box::new(move |raw| {
+                raw.with_header("sec-fetch-site", "none").with_header("sec-fetch-mode", mode)
+            }),
         ));
     }
     rows.push((
         "two sites".to_owned(),
-        Box::new(|raw| raw.with("sec-fetch-site", "none").with("sec-fetch-site", "same-origin")),
+        Box::new(|raw| {
+            raw.with_header("sec-fetch-site", "none").with_header("sec-fetch-site", "same-origin")
+        }),
     ));
     rows
 }
 
 /// K2: every foreign Host, Origin and Sec-Fetch-Site is refused on every route.
 #[tokio::test]
-async fn no_foreign_request_reaches_any_route() {
-    let rig = Rig::new().await;
-    let rows = rows(rig.port);
+async fn foreign_requests_are_refused_on_every_route() {
+    let rig = Fixture::new().await;
+    let rows = invalid_requests(rig.port);
     assert!(rows.len() >= 200, "only {} rows", rows.len());
     let before = rig.journal.0.borrow().len();
     for (method, address) in routes() {
         for (name, spoil) in &rows {
-            let answer = rig.send(&spoil(rig.own(method, address, "{\"text\":\"hi\"}"))).await;
+            let answer = rig.send(&spoil(rig.paired_request(method, address, "{\"text\":\"hi\"}"))).await;
             let refused = matches!(answer.status, 400 | 403 | 421);
             assert!(refused, "{method} {address} with {name} got {}: {}", answer.status, answer.body);
             assert!(!answer.headers.contains_key("set-cookie"));
@@ -177,24 +181,27 @@ async fn no_foreign_request_reaches_any_route() {
 }
 
 #[tokio::test]
-async fn an_address_in_the_request_line_does_not_outrank_the_host() {
-    let rig = Rig::new().await;
+async fn an_absolute_request_target_does_not_override_the_host() {
+    let rig = Fixture::new().await;
     for address in ["http://evil.example/api/health", "http://127.0.0.1/api/health"] {
-        assert_eq!(rig.send(&rig.own("GET", address, "")).await.status, 421);
+        assert_eq!(rig.send(&rig.paired_request("GET", address, "")).await.status, 421);
     }
 }
 
 /// K2: our own page is accepted.
 #[tokio::test]
-async fn our_own_page_is_let_in_under_each_of_its_names() {
-    let rig = Rig::new().await;
+async fn our_page_is_accepted_under_each_of_its_names() {
+    let rig = Fixture::new().await;
     for name in ["127.0.0.1", "localhost", "[::1]"] {
         let host = format!("{name}:{}", rig.port);
-        let own = rig.own("GET", "/api/health", "").without("host").with("host", &host);
+        let own =
+            rig.paired_request("GET", "/api/health", "").without_header("host").with_header("host", &host);
         let ways = [
             own.clone(),
-            own.clone().with("origin", &format!("http://{host}")).with("sec-fetch-site", "same-origin"),
-            own.clone().with("sec-fetch-site", "none").with("sec-fetch-mode", "navigate"),
+            own.clone()
+                .with_header("origin", &format!("http://{host}"))
+                .with_header("sec-fetch-site", "same-origin"),
+            own.clone().with_header("sec-fetch-site", "none").with_header("sec-fetch-mode", "navigate"),
         ];
         for way in ways {
             assert_eq!(rig.send(&way).await.status, 200, "{}", way.text());
@@ -204,28 +211,38 @@ async fn our_own_page_is_let_in_under_each_of_its_names() {
 
 /// K4: a POST without our header is refused on every route.
 #[tokio::test]
-async fn a_post_needs_what_no_other_origin_can_send() {
-    let rig = Rig::new().await;
+async fn a_post_needs_a_header_that_other_origins_cannot_send() {
+    let rig = Fixture::new().await;
     let before = rig.journal.0.borrow().len();
-    for address in crate::rig::WRITES {
-        let own = rig.own("POST", address, "{\"text\":\"hi\"}");
+    for address in crate::fixture::WRITES {
+        let own = rig.paired_request("POST", address, "{\"text\":\"hi\"}");
         let spoilt = [
-            (own.clone().without("x-ollim"), 403),
-            (own.clone().without("x-ollim").with("x-ollim", "0"), 403),
-            (own.clone().with("x-ollim", "1"), 403),
-            (own.clone().without("content-type"), 415),
-            (own.clone().without("content-type").with("content-type", "text/plain"), 415),
-            (own.clone().without("content-type").with("content-type", "text/plain; application/json"), 415),
+            (own.clone().without_header("x-ollim"), 403),
+            (own.clone().without_header("x-ollim").with_header("x-ollim", "0"), 403),
+            (own.clone().with_header("x-ollim", "1"), 403),
+            (own.clone().without_header("content-type"), 415),
+            (own.clone().without_header("content-type").with_header("content-type", "text/plain"), 415),
             (
-                own.clone().without("content-type").with("content-type", "application/x-www-form-urlencoded"),
+                own.clone()
+                    .without_header("content-type")
+                    .with_header("content-type", "text/plain; application/json"),
                 415,
             ),
-            (own.clone().with("sec-fetch-site", "none").with("sec-fetch-mode", "navigate"), 403),
+            (
+                own.clone()
+                    .without_header("content-type")
+                    .with_header("content-type", "application/x-www-form-urlencoded"),
+                415,
+            ),
+            (
+                own.clone().with_header("sec-fetch-site", "none").with_header("sec-fetch-mode", "navigate"),
+                403,
+            ),
         ];
         for (raw, status) in spoilt {
             let answer = rig.send(&raw).await;
             assert_eq!(answer.status, status, "{}", raw.text());
-            assert!(answer.sentence().len() > 20);
+            assert!(answer.error_message().len() > 20);
         }
     }
     assert_eq!(rig.journal.0.borrow().len(), before);
@@ -234,19 +251,19 @@ async fn a_post_needs_what_no_other_origin_can_send() {
 /// K4: no GET has an effect.
 #[tokio::test]
 async fn reading_changes_nothing() {
-    let rig = Rig::new().await;
-    rig.send(&rig.own("POST", "/api/messages", "{\"text\":\"hello\"}")).await;
-    settled(&rig).await;
+    let rig = Fixture::new().await;
+    rig.send(&rig.paired_request("POST", "/api/messages", "{\"text\":\"hello\"}")).await;
+    wait_for_turn(&rig).await;
     let before = rig.journal.0.borrow().clone();
     let queries = ["", "?before=1", "?text=hi", "?code=1&k=1", "?gatewayUrl=http://evil.example"];
     for (method, address) in routes().into_iter().filter(|(method, _)| *method == "GET") {
         for query in queries {
-            let answer = rig.send(&rig.own(method, &format!("{address}{query}"), "")).await;
+            let answer = rig.send(&rig.paired_request(method, &format!("{address}{query}"), "")).await;
             assert!(!answer.headers.contains_key("set-cookie"));
         }
     }
-    for address in crate::rig::WRITES {
-        let answer = rig.send(&rig.own("GET", &format!("{address}?text=hi&code=1"), "")).await;
+    for address in crate::fixture::WRITES {
+        let answer = rig.send(&rig.paired_request("GET", &format!("{address}?text=hi&code=1"), "")).await;
         assert!(matches!(answer.status, 400 | 405), "{address} {}", answer.status);
     }
     assert_eq!(*rig.journal.0.borrow(), before);
@@ -254,9 +271,9 @@ async fn reading_changes_nothing() {
 
 #[tokio::test]
 async fn other_methods_are_refused() {
-    let rig = Rig::new().await;
+    let rig = Fixture::new().await;
     for method in ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "QUERY"] {
-        let answer = rig.send(&rig.own(method, "/api/messages", "")).await;
+        let answer = rig.send(&rig.paired_request(method, "/api/messages", "")).await;
         assert!(matches!(answer.status, 405 | 421), "{method} {}", answer.status);
         assert!(!answer.headers.contains_key("access-control-allow-origin"));
     }
@@ -265,21 +282,21 @@ async fn other_methods_are_refused() {
 /// K7: no parameter or header affects where the page sends its credential.
 #[tokio::test]
 async fn nothing_in_a_request_decides_where_the_page_sends_its_credential() {
-    let rig = Rig::new().await;
-    let plain = rig.send(&rig.own("GET", "/", "")).await;
+    let rig = Fixture::new().await;
+    let plain = rig.send(&rig.paired_request("GET", "/", "")).await;
     for address in ["/?gatewayUrl=http://evil.example", "/?server=evil.example&k=1", "/?base=//evil.example"]
     {
         let raw = rig
-            .own("GET", address, "")
-            .with("x-forwarded-host", "evil.example")
-            .with("forwarded", "host=evil");
+            .paired_request("GET", address, "")
+            .with_header("x-forwarded-host", "evil.example")
+            .with_header("forwarded", "host=evil");
         assert_eq!(rig.send(&raw).await.body, plain.body);
     }
     assert!(!plain.body.contains("<base"));
 }
 
 /// Waits until a turn is closed.
-pub async fn settled(rig: &Rig) {
+pub async fn wait_for_turn(rig: &Fixture) {
     let ended = |records: &Vec<_>| {
         records.iter().any(|record| {
             matches!(record, domain::record::Record::Turn(domain::record::TurnChange::Closed(_)))

@@ -3,28 +3,28 @@
 use domain::record::{PlanChange, Record};
 use serde_json::{Value, json};
 
-use crate::rig::{Answer, Rig};
+use crate::fixture::{Fixture, RawResponse};
 
 const HOURLY: &str = "0 * * * *\ncheck the mail";
 
-async fn get(rig: &Rig, address: &str) -> Answer {
-    rig.send(&rig.own("GET", address, "")).await
+async fn get(rig: &Fixture, address: &str) -> RawResponse {
+    rig.send(&rig.paired_request("GET", address, "")).await
 }
 
-async fn post(rig: &Rig, address: &str, body: &Value) -> Answer {
-    rig.send(&rig.own("POST", address, &body.to_string())).await
+async fn post(rig: &Fixture, address: &str, body: &Value) -> RawResponse {
+    rig.send(&rig.paired_request("POST", address, &body.to_string())).await
 }
 
 /// Returns a fixture with an hourly routine, at 08:16 in Madrid.
-async fn hourly() -> Rig {
-    let rig = Rig::new().await;
-    rig.shelf.put("routines/mail.md", HOURLY).await;
+async fn with_hourly_routine() -> Fixture {
+    let rig = Fixture::new().await;
+    rig.job_files.put("routines/mail.md", HOURLY).await;
     rig
 }
 
 #[tokio::test]
-async fn a_job_is_told_with_its_next_times_in_words_and_for_programs() {
-    let rig = hourly().await;
+async fn a_job_is_returned_with_its_next_times() {
+    let rig = with_hourly_routine().await;
     let schedule = get(&rig, "/api/schedule").await.json();
     assert_eq!(schedule["now"], "2026-11-15T08:16:40+01:00");
     assert_eq!(
@@ -47,11 +47,11 @@ async fn a_job_is_told_with_its_next_times_in_words_and_for_programs() {
 }
 
 #[tokio::test]
-async fn another_day_is_looked_at_and_so_much_is_told_at_once() {
-    let rig = hourly().await;
+async fn other_days_are_returned_within_limits() {
+    let rig = with_hourly_routine().await;
     let tomorrow = get(&rig, "/api/schedule?from=2026-11-16&to=2026-11-17").await.json();
     assert_eq!(tomorrow["jobs"][0]["fires"].as_array().unwrap().len(), 24);
-    rig.shelf.put("routines/often.md", "* * * * *\nlook").await;
+    rig.job_files.put("routines/often.md", "* * * * *\nlook").await;
     let week = get(&rig, "/api/schedule?from=2026-11-16&to=2026-11-23").await.json();
     let often = &week["jobs"][0];
     assert_eq!((often["fires"].as_array().unwrap().len(), &often["fires_cut"]), (200, &json!(true)));
@@ -61,19 +61,19 @@ async fn another_day_is_looked_at_and_so_much_is_told_at_once() {
     {
         let answer = get(&rig, &format!("/api/schedule{wrong}")).await;
         assert_eq!(answer.status, 400, "{wrong}");
-        assert!(answer.sentence().starts_with("ask with `?from=2026-11-16"), "{wrong}");
+        assert!(answer.error_message().starts_with("ask with `?from=2026-11-16"), "{wrong}");
     }
 }
 
 #[tokio::test]
-async fn a_job_is_done_now_and_what_came_of_it_is_told() {
-    let rig = hourly().await;
+async fn a_job_is_run_now_and_its_outcome_is_returned() {
+    let rig = with_hourly_routine().await;
     let begun = post(&rig, "/api/schedule/run", &json!({ "job": "routine:mail" })).await;
     assert_eq!(begun.status, 202, "{begun:?}");
     assert!(begun.json()["message"].is_u64(), "it is put to main");
     let ended = |record: &Record| {
-        let Record::Plan(PlanChange::Occurred(one)) = record else { return false };
-        matches!(one.stage, domain::occurrence::Stage::Ended(_))
+        let Record::Plan(PlanChange::Occurrence(one)) = record else { return false };
+        matches!(one.state, domain::occurrence::OccurrenceState::Ended(_))
     };
     rig.journal.0.subscribe().wait_for(|records| records.iter().any(ended)).await.unwrap();
     let past = get(&rig, "/api/schedule/past?job=routine:mail").await.json();
@@ -88,21 +88,21 @@ async fn a_job_is_done_now_and_what_came_of_it_is_told() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_run_is_refused_in_a_sentence() {
-    let rig = hourly().await;
+async fn an_invalid_job_is_refused_with_an_error() {
+    let rig = with_hourly_routine().await;
     let nobody = post(&rig, "/api/schedule/run", &json!({ "job": "routine:nobody" })).await;
-    assert_eq!((nobody.status, nobody.sentence().as_str()), (422, "routine:nobody is not planned."));
+    assert_eq!((nobody.status, nobody.error_message().as_str()), (422, "routine:nobody is not planned."));
     for wrong in ["main", "mail", "webhook:x", ""] {
         let answer = post(&rig, "/api/schedule/run", &json!({ "job": wrong })).await;
         assert_eq!(answer.status, 400, "{wrong}");
-        assert!(answer.sentence().contains("write `routine:ID` or `reminder:ID`"), "{wrong}");
+        assert!(answer.error_message().contains("write `routine:ID` or `reminder:ID`"), "{wrong}");
     }
     assert_eq!(get(&rig, "/api/schedule/past?job=routine:mail&limit=0").await.status, 400);
 }
 
 #[tokio::test]
-async fn a_job_rests_and_goes_on_as_the_human_says() {
-    let rig = hourly().await;
+async fn a_job_is_paused_and_resumed() {
+    let rig = with_hourly_routine().await;
     let paused = post(&rig, "/api/schedule/pause", &json!({ "job": "routine:mail" })).await.json();
     assert_eq!(paused["text"], "check the mail is paused.");
     let job = get(&rig, "/api/schedule").await.json()["jobs"][0].clone();
@@ -115,13 +115,13 @@ async fn a_job_rests_and_goes_on_as_the_human_says() {
         let answer =
             post(&rig, "/api/schedule/pause", &json!({ "job": "routine:mail", "until": until })).await;
         assert_eq!(answer.status, 422);
-        assert!(answer.sentence().contains("is no time to come"), "{answer:?}");
+        assert!(answer.error_message().contains("is no time to come"), "{answer:?}");
     }
 }
 
 #[tokio::test]
-async fn a_file_is_changed_only_if_it_can_be_read_and_nobody_else_changed_it() {
-    let rig = hourly().await;
+async fn a_file_is_changed_only_if_valid_and_unmodified() {
+    let rig = with_hourly_routine().await;
     let file = get(&rig, "/api/schedule/file?file=routines/mail.md").await.json();
     assert_eq!(file, json!({ "file": "routines/mail.md", "text": HOURLY }));
     let save = async |before: &str, text: &str| {
@@ -130,11 +130,11 @@ async fn a_file_is_changed_only_if_it_can_be_read_and_nobody_else_changed_it() {
     };
     let bad = save(HOURLY, "99 * * * *\nmail").await;
     assert_eq!(bad.status, 422);
-    assert!(bad.sentence().starts_with("line 1: `cron`"), "{bad:?}");
+    assert!(bad.error_message().starts_with("line 1: `cron`"), "{bad:?}");
     let moved = save("0 0 * * *\nmail", "0 7 * * *\nmail").await;
     assert_eq!(moved.status, 409);
-    assert!(moved.sentence().contains("somebody else"), "{moved:?}");
-    assert_eq!(rig.shelf.files.borrow()["routines/mail.md"], HOURLY, "nothing was changed");
+    assert!(moved.error_message().contains("somebody else"), "{moved:?}");
+    assert_eq!(rig.job_files.files.borrow()["routines/mail.md"], HOURLY, "nothing was changed");
     let saved = save(HOURLY, "0 7 * * *\ncheck the mail").await.json();
     assert_eq!(saved["text"], "routines/mail.md is saved.");
     assert_eq!(get(&rig, "/api/schedule").await.json()["jobs"][0]["when"], "every day 07:00");
@@ -143,14 +143,14 @@ async fn a_file_is_changed_only_if_it_can_be_read_and_nobody_else_changed_it() {
     for wrong in ["state/config.md", "routines/../state/config.md", "mail.md"] {
         let answer = get(&rig, &format!("/api/schedule/file?file={wrong}")).await;
         assert_eq!(answer.status, 400, "{wrong}");
-        assert!(answer.sentence().contains("is no job file"), "{wrong}");
+        assert!(answer.error_message().contains("is no job file"), "{wrong}");
     }
 }
 
 #[tokio::test]
-async fn a_broken_file_is_named_with_its_reason() {
-    let rig = hourly().await;
-    rig.shelf.put("routines/bad.md", "never\nx").await;
+async fn an_invalid_file_is_reported_with_its_reason() {
+    let rig = with_hourly_routine().await;
+    rig.job_files.put("routines/bad.md", "never\nx").await;
     let schedule = get(&rig, "/api/schedule").await.json();
     assert_eq!(schedule["broken"][0]["file"], "routines/bad.md");
     assert!(schedule["broken"][0]["why"].as_str().unwrap().starts_with("line 1: `cron`"));
@@ -158,9 +158,9 @@ async fn a_broken_file_is_named_with_its_reason() {
 }
 
 #[tokio::test]
-async fn today_tells_what_comes_next_and_before_midnight() {
-    let rig = hourly().await;
-    rig.shelf.put("routines/tomorrow.md", "0 7 * * *\nwake").await;
+async fn today_contains_the_next_item_and_those_before_midnight() {
+    let rig = with_hourly_routine().await;
+    rig.job_files.put("routines/tomorrow.md", "0 7 * * *\nwake").await;
     let today = get(&rig, "/api/today").await.json();
     assert_eq!(
         (&today["next"]["job"], &today["next"]["words"]),
@@ -171,8 +171,8 @@ async fn today_tells_what_comes_next_and_before_midnight() {
 }
 
 #[tokio::test]
-async fn words_plan_something_and_what_has_no_time_is_kept() {
-    let rig = hourly().await;
+async fn text_is_planned_or_stored_in_the_inbox() {
+    let rig = with_hourly_routine().await;
     let planned = post(&rig, "/api/schedule/words", &json!({ "text": "call mum tomorrow at 10" })).await;
     assert_eq!(planned.status, 200, "{planned:?}");
     let text = planned.json()["text"].as_str().unwrap().to_owned();

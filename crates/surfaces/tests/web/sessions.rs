@@ -3,40 +3,40 @@
 use domain::record::{ForkChange, Record, TurnChange};
 use serde_json::{Value, json};
 
-use crate::rig::Rig;
+use crate::fixture::Fixture;
 
 /// Returns a fixture with a message on main and a finished fork about flights.
-async fn talked() -> Rig {
-    let rig = Rig::new().await;
+async fn with_finished_fork() -> Fixture {
+    let rig = Fixture::new().await;
     let closed = |record: &Record| matches!(record, Record::Turn(TurnChange::Closed(_)));
     let left = |record: &Record| matches!(record, Record::Fork(ForkChange::Ended(_)));
     say(&rig, "/api/messages", "good morning").await;
-    until(&rig, closed, 1).await;
+    wait_for_records(&rig, closed, 1).await;
     say(&rig, "/api/commands", "/fork flights").await;
-    until(&rig, closed, 2).await;
+    wait_for_records(&rig, closed, 2).await;
     say(&rig, "/api/commands", "/report they cost 80").await;
-    until(&rig, left, 1).await;
+    wait_for_records(&rig, left, 1).await;
     rig
 }
 
-async fn say(rig: &Rig, address: &str, text: &str) {
-    let answer = rig.send(&rig.own("POST", address, &json!({ "text": text }).to_string())).await;
+async fn say(rig: &Fixture, address: &str, text: &str) {
+    let answer = rig.send(&rig.paired_request("POST", address, &json!({ "text": text }).to_string())).await;
     assert!(answer.status < 300, "{text}: {}", answer.body);
 }
 
 /// Waits for `times` matching records.
-async fn until(rig: &Rig, wanted: fn(&Record) -> bool, times: usize) {
+async fn wait_for_records(rig: &Fixture, wanted: fn(&Record) -> bool, times: usize) {
     let enough = |records: &Vec<Record>| records.iter().filter(|record| wanted(record)).count() >= times;
     rig.journal.0.subscribe().wait_for(enough).await.unwrap();
 }
 
-async fn sessions(rig: &Rig, query: &str) -> Value {
-    rig.send(&rig.own("GET", &format!("/api/sessions{query}"), "")).await.json()
+async fn sessions(rig: &Fixture, query: &str) -> Value {
+    rig.send(&rig.paired_request("GET", &format!("/api/sessions{query}"), "")).await.json()
 }
 
 #[tokio::test]
-async fn what_happened_comes_newest_first_as_data_and_as_a_drawing() {
-    let rig = talked().await;
+async fn the_tree_is_newest_first_with_a_drawing() {
+    let rig = with_finished_fork().await;
     let tree = sessions(&rig, "").await;
     let told: Vec<_> =
         tree["lines"].as_array().unwrap().iter().map(|line| line["why"].as_str().unwrap()).collect();
@@ -55,21 +55,21 @@ async fn what_happened_comes_newest_first_as_data_and_as_a_drawing() {
 }
 
 #[tokio::test]
-async fn a_bound_leaves_out_the_oldest_and_says_how_many() {
-    let rig = talked().await;
+async fn a_limit_omits_the_oldest_moves_with_their_number() {
+    let rig = with_finished_fork().await;
     let tree = sessions(&rig, "?limit=2").await;
     assert_eq!(tree["lines"].as_array().unwrap().len(), 2);
     assert_eq!((&tree["older"], &tree["left_out"]), (&json!(1), &json!("1 older move is left out.")));
     for wrong in ["?limit=0", "?limit=5001", "?limit=x", "?limit=-1", "?most=2"] {
-        let answer = rig.send(&rig.own("GET", &format!("/api/sessions{wrong}"), "")).await;
+        let answer = rig.send(&rig.paired_request("GET", &format!("/api/sessions{wrong}"), "")).await;
         let words = "ask with `?limit=NUMBER`, from 1 to 5000, or without it.";
-        assert_eq!((answer.status, answer.sentence().as_str()), (400, words), "{wrong}");
+        assert_eq!((answer.status, answer.error_message().as_str()), (400, words), "{wrong}");
     }
 }
 
 #[tokio::test]
-async fn nothing_said_is_an_empty_tree() {
-    let rig = Rig::new().await;
+async fn an_empty_conversation_gives_an_empty_tree() {
+    let rig = Fixture::new().await;
     let tree = sessions(&rig, "").await;
     assert_eq!((&tree["lines"], &tree["open"]), (&json!([]), &json!([])));
     assert_eq!(tree["drawing"], "nothing was said yet.\n");

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Parser;
 use testkit::chat_server::{ChatServer, Options, Style};
-use testkit::play::{FORMAT, parse};
+use testkit::scripted_replies::{SCRIPT_FORMAT, parse};
 
 /// A model server on loopback that plays a script and speaks the chat-completions API.
 #[derive(Parser)]
-#[command(after_help = FORMAT)]
+#[command(after_help = SCRIPT_FORMAT)]
 struct Arguments {
     /// Where to listen; the machine chooses if this is 0.
     #[arg(long, default_value_t = 0)]
@@ -37,7 +37,7 @@ fn style(name: &str) -> Result<Style, String> {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let acts = match &arguments.script {
+    let replies = match &arguments.script {
         Some(path) => {
             let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
             parse(&text)?
@@ -51,7 +51,7 @@ async fn main() -> anyhow::Result<()> {
         record: arguments.record,
     };
     let server = ChatServer::start_with(options).await.context("cannot listen")?;
-    server.script(acts);
+    server.script(replies);
     writeln!(std::io::stdout(), "OPENAI_BASE_URL={}", server.url())?;
     tokio::signal::ctrl_c().await?;
     server.stop().await;

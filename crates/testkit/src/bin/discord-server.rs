@@ -7,13 +7,13 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Parser;
 use testkit::clock::VirtualClock;
-use testkit::discord::{Console, DEEDS, Discord, Setup, serve};
+use testkit::fake_discord::{CONSOLE_HELP, Console, FakeDiscord, Setup, serve};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 
 /// Discord on loopback, with an owner who does what is typed. Every answer ends with a line that is a dot.
 #[derive(Parser)]
-#[command(after_help = DEEDS)]
+#[command(after_help = CONSOLE_HELP)]
 struct Arguments {
     /// Where to listen; the machine chooses if this is 0.
     #[arg(long, default_value_t = 0)]
@@ -29,7 +29,7 @@ async fn main() -> anyhow::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "an interactive tool runs on wall-clock time")]
     let start = jiff::Zoned::now();
     let setup = Setup { token: arguments.token, ..Setup::default() };
-    let discord = Discord::new(setup, Arc::new(VirtualClock::new(start)));
+    let discord = FakeDiscord::new(setup, Arc::new(VirtualClock::new(start)));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).await.context("cannot listen")?;
     let server = serve(discord.clone(), listener).context("cannot listen")?;
     let mut out = std::io::stdout();
@@ -43,9 +43,9 @@ async fn main() -> anyhow::Result<()> {
             _ = tokio::signal::ctrl_c() => None,
         };
         let Some(line) = line else { break };
-        match console.obey(&line).await {
-            Ok(told) => writeln!(out, "{}\n.", told.trim_end())?,
-            Err(unfit) => writeln!(out, "! {unfit}\n.")?,
+        match console.execute(&line).await {
+            Ok(output) => writeln!(out, "{}\n.", output.trim_end())?,
+            Err(error) => writeln!(out, "! {error}\n.")?,
         }
         out.flush()?;
     }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use testkit::long_life::lay_out;
+use testkit::long_history::create;
 
 /// Makes a data directory in which much was said.
 #[derive(Parser)]
@@ -18,5 +18,5 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let Arguments { dir, entries } = Arguments::parse();
-    lay_out(&dir, entries)
+    create(&dir, entries)
 }

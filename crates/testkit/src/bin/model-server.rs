@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Parser;
-use testkit::model_server::{FORMAT, Host, ModelServer, Options, parse};
+use testkit::model_server::{Host, ModelServer, Options, SCRIPT_FORMAT, parse};
 
 /// A model server on loopback that plays a script and speaks the Messages API.
 #[derive(Parser)]
-#[command(after_help = FORMAT)]
+#[command(after_help = SCRIPT_FORMAT)]
 struct Arguments {
     /// Where to listen; the machine chooses if this is 0.
     #[arg(long, default_value_t = 0)]
@@ -31,7 +31,7 @@ struct Arguments {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let acts = match &arguments.script {
+    let replies = match &arguments.script {
         Some(path) => {
             let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
             parse(&text)?
@@ -46,7 +46,7 @@ async fn main() -> anyhow::Result<()> {
         ..Options::default()
     };
     let server = ModelServer::start_with(options).await.context("cannot listen")?;
-    server.script(acts);
+    server.script(replies);
     writeln!(std::io::stdout(), "ANTHROPIC_BASE_URL={}", server.url())?;
     tokio::signal::ctrl_c().await?;
     server.stop().await;

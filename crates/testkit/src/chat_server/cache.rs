@@ -8,23 +8,23 @@ use sha2::{Digest, Sha256};
 
 /// Hashes of the prefixes of earlier requests.
 #[derive(Debug, Default)]
-pub struct Cache {
-    kept: HashSet<[u8; 32]>,
+pub struct PrefixCache {
+    prefixes: HashSet<[u8; 32]>,
 }
 
-impl Cache {
+impl PrefixCache {
     /// Adds `request` to the cache. Returns its total tokens and how many of them were read from
     /// the cache.
     pub fn charge(&mut self, request: &Value) -> (u64, u64) {
-        let mut print = Sha256::new().chain_update(request["model"].to_string());
+        let mut hash = Sha256::new().chain_update(request["model"].to_string());
         let mut bytes = 0_usize;
         let mut total = 0;
         let mut read = 0;
         for part in parts(request) {
             bytes += part.len();
             total = bytes.div_ceil(4) as u64;
-            print.update(format!("{}\n{part}\n", part.len()));
-            if !self.kept.insert(print.clone().finalize().into()) {
+            hash.update(format!("{}\n{part}\n", part.len()));
+            if !self.prefixes.insert(hash.clone().finalize().into()) {
                 read = total;
             }
         }
@@ -49,8 +49,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_same_beginning_is_read() {
-        let mut cache = Cache::default();
+    fn only_a_shared_prefix_is_read_from_the_cache() {
+        let mut cache = PrefixCache::default();
         let request = |words: &[&str]| json!({"model": "m", "messages": words});
         assert_eq!(cache.charge(&request(&["aaaaaa", "bbbbbb"])), (4, 0));
         assert_eq!(cache.charge(&request(&["aaaaaa", "bbbbbb", "cccccc"])), (6, 4));

@@ -4,12 +4,12 @@ use domain::conversation::Usage;
 use serde_json::{Value, json};
 
 use super::Style;
-use crate::play::frames::Written;
-use crate::play::{Act, Piece, split};
+use crate::scripted_replies::stream::EncodedStream;
+use crate::scripted_replies::{ReplyPiece, ScriptedReply, split_into_deltas};
 
 /// Metadata of an answer.
 #[derive(Clone, Debug)]
-pub struct Title {
+pub struct CompletionMeta {
     /// The number of the request.
     pub serial: usize,
     /// The requested model.
@@ -21,72 +21,77 @@ pub struct Title {
 
 /// Selects if a stream reports its usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counting {
-    Wanted,
-    NotWanted,
+pub enum UsageReport {
+    Requested,
+    NotRequested,
 }
 
 /// Encodes `reply` as a stream.
-pub fn written(act: &Act, title: &Title, counting: Counting) -> Written {
-    let mut events: Vec<_> = chunks(act, title, counting).iter().map(encoded).collect();
-    if title.style != Style::Sloppy {
+pub fn stream(reply: &ScriptedReply, meta: &CompletionMeta, counting: UsageReport) -> EncodedStream {
+    let mut events: Vec<_> = chunks(reply, meta, counting).iter().map(encode_event).collect();
+    if meta.style != Style::Sloppy {
         events.push(b"data: [DONE]\n\n".to_vec());
     }
-    Written { events, error, bad_json: b"data: {\"id\": \"chatcm\n\n" }
+    EncodedStream { events, error: error_event, bad_json: b"data: {\"id\": \"chatcm\n\n" }
 }
 
 /// Encodes `reply` as one completion.
-pub fn completion(act: &Act, title: &Title) -> Value {
-    let calls: Vec<_> = calls(act, title).map(|(id, call)| with_id(id, call)).collect();
-    let text: String = act.pieces.iter().filter_map(words).collect();
+pub fn completion(reply: &ScriptedReply, meta: &CompletionMeta) -> Value {
+    let calls: Vec<_> = tool_calls(reply, meta).map(|(id, call)| with_id(id, call)).collect();
+    let text: String = reply.pieces.iter().filter_map(text).collect();
     let content = if text.is_empty() && !calls.is_empty() { Value::Null } else { json!(text) };
     let mut message = json!({"role": "assistant", "content": content});
-    let reasoning = thoughts(act);
+    let reasoning = thinking(reply);
     if !reasoning.is_empty() {
         message["reasoning"] = json!(reasoning);
     }
     if !calls.is_empty() {
         message["tool_calls"] = json!(calls);
     }
-    let choice = json!({"index": 0, "message": message, "finish_reason": reason(act, title.style)});
-    let mut whole = head(title, "chat.completion");
+    let choice = json!({"index": 0, "message": message, "finish_reason": stop_reason(reply, meta.style)});
+    let mut whole = envelope(meta, "chat.completion");
     whole["choices"] = json!([choice]);
-    whole["usage"] = usage(title.usage);
+    whole["usage"] = usage(meta.usage);
     whole
 }
 
 /// Returns the tokens that `reply` produces.
-pub fn output_tokens(act: &Act) -> u64 {
-    let bytes: usize = act.pieces.iter().map(|piece| format!("{piece:?}").len()).sum();
+pub fn output_tokens(reply: &ScriptedReply) -> u64 {
+    let bytes: usize = reply.pieces.iter().map(|piece| format!("{piece:?}").len()).sum();
     bytes.div_ceil(4) as u64
 }
 
-fn chunks(act: &Act, title: &Title, counting: Counting) -> Vec<Value> {
+fn chunks(reply: &ScriptedReply, meta: &CompletionMeta, counting: UsageReport) -> Vec<Value> {
     let first = json!({"role": "assistant", "content": ""});
     let mut deltas = vec![first];
     let mut calls = 0;
-    for (at, piece) in act.pieces.iter().enumerate() {
+    for (at, piece) in reply.pieces.iter().enumerate() {
         match piece {
-            Piece::Text(text) | Piece::Note(text) => {
-                deltas.extend(split(text).into_iter().map(|part| said(title.style, &part)))
+            ReplyPiece::Text(text) | ReplyPiece::Note(text) => {
+                deltas.extend(split_into_deltas(text).into_iter().map(|part| text_delta(meta.style, &part)))
             }
-            Piece::Thinking { thinking, .. } => {
-                deltas.extend(split(thinking).into_iter().map(|part| thought(title.style, &part)));
+            ReplyPiece::Thinking { thinking, .. } => {
+                deltas.extend(
+                    split_into_deltas(thinking).into_iter().map(|part| thinking_delta(meta.style, &part)),
+                );
             }
-            Piece::Call { name, input } => {
-                deltas
-                    .extend(called(title.style, &Called { id: call_id(title, at), at: calls, name, input }));
+            ReplyPiece::Call { name, input } => {
+                deltas.extend(tool_call_deltas(
+                    meta.style,
+                    &ToolCallPart { id: call_id(meta, at), index: calls, name, input },
+                ));
                 calls += 1;
             }
-            Piece::Raw(delta) => deltas.push(delta.clone()),
-            Piece::Search { .. } | Piece::Cited { .. } => {}
+            ReplyPiece::Raw(delta) => deltas.push(delta.clone()),
+            ReplyPiece::Search { .. } | ReplyPiece::Citation { .. } => {}
         }
     }
-    let mut chunks: Vec<_> = deltas.into_iter().map(|delta| chunk(title, &delta, &Value::Null)).collect();
-    let mut last = chunk(title, &json!({}), &reason(act, title.style));
-    match (title.style, counting) {
+    let mut chunks: Vec<_> =
+        deltas.into_iter().map(|delta| delta_chunk(meta, &delta, &Value::Null)).collect();
+    let mut last = delta_chunk(meta, &json!({}), &stop_reason(reply, meta.style));
+    match (meta.style, counting) {
         (Style::LlamaCpp | Style::Sloppy, _) => {
-            last["usage"] = usage(title.usage);
+            last["usage"] = usage(meta.usage);
             chunks.push(last);
         }
         (
@@ -97,12 +102,12 @@ fn chunks(act: &Act, title: &Title, counting: Counting) -> Vec<Value> {
             | Style::Gemini
             | Style::OpenRouter
             | Style::Vllm
-            | Style::Current,
-            Counting::Wanted,
+            | Style::OpenAiCurrent,
+            UsageReport::Requested,
         ) => {
-            let mut count = head(title, "chat.completion.chunk");
+            let mut count = envelope(meta, "chat.completion.chunk");
             count["choices"] = json!([]);
-            count["usage"] = usage(title.usage);
+            count["usage"] = usage(meta.usage);
             chunks.extend([last, count]);
         }
         (Style::Ollama, _)
@@ -114,14 +119,14 @@ fn chunks(act: &Act, title: &Title, counting: Counting) -> Vec<Value> {
             | Style::Gemini
             | Style::OpenRouter
             | Style::Vllm
-            | Style::Current,
-            Counting::NotWanted,
+            | Style::OpenAiCurrent,
+            UsageReport::NotRequested,
         ) => chunks.push(last),
     }
     chunks
 }
 
-fn said(style: Style, part: &str) -> Value {
+fn text_delta(style: Style, part: &str) -> Value {
     match style {
         Style::Sloppy => json!({"content": [{"type": "text", "text": part}]}),
         Style::OpenAi
@@ -133,13 +138,13 @@ fn said(style: Style, part: &str) -> Value {
         | Style::Gemini
         | Style::OpenRouter
         | Style::Vllm
-        | Style::Current => {
+        | Style::OpenAiCurrent => {
             json!({"content": part})
         }
     }
 }
 
-fn thought(style: Style, part: &str) -> Value {
+fn thinking_delta(style: Style, part: &str) -> Value {
     match style {
         Style::LlamaCpp | Style::DeepSeek => json!({"reasoning_content": part}),
         Style::OpenRouter => {
@@ -148,21 +153,26 @@ fn thought(style: Style, part: &str) -> Value {
         }
         Style::Gemini => json!({"content": ""}),
         Style::Sloppy => json!({"thinking": part, "content": null}),
-        Style::OpenAi | Style::Ollama | Style::Plain | Style::NoTools | Style::Vllm | Style::Current => {
+        Style::OpenAi
+        | Style::Ollama
+        | Style::Plain
+        | Style::NoTools
+        | Style::Vllm
+        | Style::OpenAiCurrent => {
             json!({"content": "", "reasoning": part})
         }
     }
 }
 
-struct Called<'a> {
+struct ToolCallPart<'a> {
     id: String,
-    at: usize,
+    index: usize,
     name: &'a str,
     input: &'a str,
 }
 
-fn called(style: Style, call: &Called<'_>) -> Vec<Value> {
-    let Called { id, at, name, input } = call;
+fn tool_call_deltas(style: Style, call: &ToolCallPart<'_>) -> Vec<Value> {
+    let ToolCallPart { id, index: at, name, input } = call;
     let delta = |call: Value| json!({ "tool_calls": [call] });
     let piece = |part: &str| delta(json!({"index": at, "function": {"arguments": part}}));
     match style {
@@ -171,13 +181,13 @@ fn called(style: Style, call: &Called<'_>) -> Vec<Value> {
                 json!({"index": 0, "type": "function", "function": {"name": name, "arguments": input}}),
             )]
         }
-        Style::Sloppy => sloppily(call),
+        Style::Sloppy => sloppy_tool_call_deltas(call),
         // Gemini sends a call whole, and signs only the first one.
         Style::Gemini => {
             let function = json!({"name": name, "arguments": input});
             let mut call = json!({"index": at, "id": id, "type": "function", "function": function});
             if *at == 0 {
-                call["extra_content"] = super::dialect::signature(id);
+                call["extra_content"] = super::reasoning_rules::signature(id);
             }
             vec![delta(call)]
         }
@@ -188,18 +198,18 @@ fn called(style: Style, call: &Called<'_>) -> Vec<Value> {
         | Style::DeepSeek
         | Style::OpenRouter
         | Style::Vllm
-        | Style::Current => {
+        | Style::OpenAiCurrent => {
             let function = json!({"name": name, "arguments": ""});
             let first = delta(json!({"index": at, "id": id, "type": "function", "function": function}));
-            std::iter::once(first).chain(split(input).iter().map(|part| piece(part))).collect()
+            std::iter::once(first).chain(split_into_deltas(input).iter().map(|part| piece(part))).collect()
         }
     }
 }
 
 /// Sends every other call as an object and without an index, the rest in pieces that repeat a name
 /// and the same id for all calls.
-fn sloppily(call: &Called<'_>) -> Vec<Value> {
-    let Called { at, name, input, .. } = call;
+fn sloppy_tool_call_deltas(call: &ToolCallPart<'_>) -> Vec<Value> {
+    let ToolCallPart { index: at, name, input, .. } = call;
     let object: Option<Value> = serde_json::from_str(input).ok();
     if let (1, Some(object)) = (at % 2, object) {
         let call = json!({"id": format!("call_{at}"), "function": {"name": name, "arguments": object}});
@@ -209,20 +219,23 @@ fn sloppily(call: &Called<'_>) -> Vec<Value> {
         let function = json!({"name": name, "arguments": part});
         json!({"tool_calls": [{"index": at, "id": "call_0", "function": function}]})
     };
-    std::iter::once(String::new()).chain(split(input)).map(piece).collect()
+    std::iter::once(String::new()).chain(split_into_deltas(input)).map(piece).collect()
 }
 
-fn calls<'a>(act: &'a Act, title: &'a Title) -> impl Iterator<Item = (String, Value)> + 'a {
-    act.pieces.iter().enumerate().filter_map(|(at, piece)| match piece {
-        Piece::Call { name, input } => {
-            Some((call_id(title, at), json!({"function": {"name": name, "arguments": input}})))
+fn tool_calls<'a>(
+    reply: &'a ScriptedReply,
+    meta: &'a CompletionMeta,
+) -> impl Iterator<Item = (String, Value)> + 'a {
+    reply.pieces.iter().enumerate().filter_map(|(at, piece)| match piece {
+        ReplyPiece::Call { name, input } => {
+            Some((call_id(meta, at), json!({"function": {"name": name, "arguments": input}})))
         }
-        Piece::Text(_)
-        | Piece::Note(_)
-        | Piece::Thinking { .. }
-        | Piece::Raw(_)
-        | Piece::Search { .. }
-        | Piece::Cited { .. } => None,
+        ReplyPiece::Text(_)
+        | ReplyPiece::Note(_)
+        | ReplyPiece::Thinking { .. }
+        | ReplyPiece::Raw(_)
+        | ReplyPiece::Search { .. }
+        | ReplyPiece::Citation { .. } => None,
     })
 }
 
@@ -232,52 +245,52 @@ fn with_id(id: String, mut call: Value) -> Value {
     call
 }
 
-fn words(piece: &Piece) -> Option<&str> {
+fn text(piece: &ReplyPiece) -> Option<&str> {
     match piece {
-        Piece::Text(text) | Piece::Note(text) => Some(text),
-        Piece::Thinking { .. }
-        | Piece::Call { .. }
-        | Piece::Raw(_)
-        | Piece::Search { .. }
-        | Piece::Cited { .. } => None,
+        ReplyPiece::Text(text) | ReplyPiece::Note(text) => Some(text),
+        ReplyPiece::Thinking { .. }
+        | ReplyPiece::Call { .. }
+        | ReplyPiece::Raw(_)
+        | ReplyPiece::Search { .. }
+        | ReplyPiece::Citation { .. } => None,
     }
 }
 
-pub fn thoughts(act: &Act) -> String {
-    let thoughts = act.pieces.iter().filter_map(|piece| match piece {
-        Piece::Thinking { thinking, .. } => Some(thinking.as_str()),
-        Piece::Text(_)
-        | Piece::Note(_)
-        | Piece::Call { .. }
-        | Piece::Raw(_)
-        | Piece::Search { .. }
-        | Piece::Cited { .. } => None,
+pub fn thinking(reply: &ScriptedReply) -> String {
+    let parts = reply.pieces.iter().filter_map(|piece| match piece {
+        ReplyPiece::Thinking { thinking, .. } => Some(thinking.as_str()),
+        ReplyPiece::Text(_)
+        | ReplyPiece::Note(_)
+        | ReplyPiece::Call { .. }
+        | ReplyPiece::Raw(_)
+        | ReplyPiece::Search { .. }
+        | ReplyPiece::Citation { .. } => None,
     });
-    thoughts.collect()
+    parts.collect()
 }
 
 /// Returns the stop reason; the text `null` means a JSON null.
-fn reason(act: &Act, style: Style) -> Value {
-    match (&act.stop, style) {
+fn stop_reason(reply: &ScriptedReply, style: Style) -> Value {
+    match (&reply.stop, style) {
         (Some(reason), _) if reason == "null" => Value::Null,
         (Some(reason), _) => json!(reason),
         (None, Style::LlamaCpp) => json!("stop"),
         (None, _) => {
-            json!(if act.wants_tools() { "tool_calls" } else { "stop" })
+            json!(if reply.calls_tools() { "tool_calls" } else { "stop" })
         }
     }
 }
 
-fn chunk(title: &Title, delta: &Value, reason: &Value) -> Value {
-    let mut chunk = head(title, "chat.completion.chunk");
+fn delta_chunk(meta: &CompletionMeta, delta: &Value, reason: &Value) -> Value {
+    let mut chunk = envelope(meta, "chat.completion.chunk");
     chunk["choices"] = json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": reason}]);
     chunk["usage"] = Value::Null;
     chunk
 }
 
-fn head(title: &Title, object: &str) -> Value {
-    let id = format!("chatcmpl-{:06}", title.serial);
-    json!({"id": id, "object": object, "created": 0, "model": title.model})
+fn envelope(meta: &CompletionMeta, object: &str) -> Value {
+    let id = format!("chatcmpl-{:06}", meta.serial);
+    json!({"id": id, "object": object, "created": 0, "model": meta.model})
 }
 
 fn usage(usage: Usage) -> Value {
@@ -290,15 +303,15 @@ fn usage(usage: Usage) -> Value {
     })
 }
 
-pub fn call_id(title: &Title, at: usize) -> String {
-    format!("call_{:06}_{at}", title.serial)
+pub fn call_id(meta: &CompletionMeta, at: usize) -> String {
+    format!("call_{:06}_{at}", meta.serial)
 }
 
-pub fn encoded(chunk: &Value) -> Vec<u8> {
+pub fn encode_event(chunk: &Value) -> Vec<u8> {
     format!("data: {chunk}\n\n").into_bytes()
 }
 
-pub fn error(kind: &str) -> Vec<u8> {
+pub fn error_event(kind: &str) -> Vec<u8> {
     let error = json!({"message": "it broke on our side", "type": kind, "param": null, "code": null});
-    encoded(&json!({ "error": error }))
+    encode_event(&json!({ "error": error }))
 }

@@ -16,15 +16,15 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::chunks::{Title, call_id, error};
-use super::dialect::Issued;
-use crate::play::frames::Written;
-use crate::play::{Act, Piece, Refused, split};
+use super::chunks::{CompletionMeta, call_id, error_event};
+use super::reasoning_rules::IssuedReasoning;
+use crate::scripted_replies::stream::EncodedStream;
+use crate::scripted_replies::{ErrorReply, ReplyPiece, ScriptedReply, split_into_deltas};
 
 use super::search;
 
 /// The fields of a request that the server knows.
-const FIELDS: [&str; 10] = [
+const REQUEST_FIELDS: [&str; 10] = [
     "model",
     "stream",
     "store",
@@ -41,12 +41,12 @@ const FIELDS: [&str; 10] = [
 const TOOL_FIELDS: [&str; 5] = ["type", "name", "description", "parameters", "strict"];
 
 /// The maximum length of a tool name, in characters.
-const NAME_LENGTH: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
 /// Checks `request` against the rules of the API.
-pub fn check(request: &Value, issued: &Issued) -> Result<(), Refused> {
-    let wrong = |message: String| refused("invalid_request_error", message);
-    check_fields(request).map_err(wrong)?;
+pub fn check(request: &Value, issued: &IssuedReasoning) -> Result<(), ErrorReply> {
+    let wrong = |message: String| bad_request("invalid_request_error", message);
+    check_request(request).map_err(wrong)?;
     let input = list(&request["input"]);
     for (at, item) in input.iter().enumerate() {
         check_item(item, at).map_err(wrong)?;
@@ -55,13 +55,13 @@ pub fn check(request: &Value, issued: &Issued) -> Result<(), Refused> {
     check_calls(input).map_err(wrong)
 }
 
-fn refused(kind: &str, message: String) -> Refused {
-    Refused { status: 400, kind: kind.to_owned(), message, retry_after: None }
+fn bad_request(kind: &str, message: String) -> ErrorReply {
+    ErrorReply { status: 400, kind: kind.to_owned(), message, retry_after: None }
 }
 
 /// Refuses the first field of `object` that is not in `known`. `path` is the object's path in the
 /// request.
-fn check_names(object: &Value, known: &[&str], path: &str) -> Result<(), String> {
+fn check_field_names(object: &Value, known: &[&str], path: &str) -> Result<(), String> {
     let mut names = object.as_object().into_iter().flatten().map(|(name, _)| name);
     match names.find(|name| !known.contains(&name.as_str())) {
         Some(name) => Err(format!("Unknown parameter: '{path}{name}'.")),
@@ -69,8 +69,8 @@ fn check_names(object: &Value, known: &[&str], path: &str) -> Result<(), String>
     }
 }
 
-fn check_fields(request: &Value) -> Result<(), String> {
-    check_names(request, &FIELDS, "")?;
+fn check_request(request: &Value) -> Result<(), String> {
+    check_field_names(request, &REQUEST_FIELDS, "")?;
     if request["model"].as_str().is_none_or(str::is_empty) {
         return Err("Missing required parameter: 'model'.".to_owned());
     }
@@ -81,15 +81,15 @@ fn check_fields(request: &Value) -> Result<(), String> {
     // responses. Reasoning that is not sent back needs no encrypted form: a search is a request of
     // its own.
     let keeps_reasoning = request["include"] == json!(["reasoning.encrypted_content"]);
-    if request["store"] != false || !(keeps_reasoning || search::only(request)) {
+    if request["store"] != false || !(keeps_reasoning || search::is_only_tool(request)) {
         return Err(
             "this server keeps nothing: 'store' must be false and encrypted reasoning included".to_owned()
         );
     }
-    let most = &request["max_output_tokens"];
-    if !most.is_null() && most.as_u64().is_none_or(|most| most < 16) {
+    let max_tokens = &request["max_output_tokens"];
+    if !max_tokens.is_null() && max_tokens.as_u64().is_none_or(|max_tokens| max_tokens < 16) {
         return Err(format!(
-            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {most} instead."
+            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {max_tokens} instead."
         ));
     }
     check_effort(&request["reasoning"])?;
@@ -102,7 +102,7 @@ fn check_fields(request: &Value) -> Result<(), String> {
 }
 
 fn check_effort(reasoning: &Value) -> Result<(), String> {
-    check_names(reasoning, &["effort", "summary"], "reasoning.")?;
+    check_field_names(reasoning, &["effort", "summary"], "reasoning.")?;
     if !reasoning["summary"].is_null() && reasoning["summary"] != "auto" {
         return Err("Invalid value for 'reasoning.summary'. Supported values are: 'auto'.".to_owned());
     }
@@ -121,9 +121,9 @@ fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
     if tool["type"] != "function" || name.is_empty() {
         return Err(format!("Missing required parameter: 'tools[{at}].name'."));
     }
-    check_names(tool, &TOOL_FIELDS, &format!("tools[{at}]."))?;
+    check_field_names(tool, &TOOL_FIELDS, &format!("tools[{at}]."))?;
     let known = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
-    if name.len() > NAME_LENGTH || !name.chars().all(known) {
+    if name.len() > MAX_NAME_LENGTH || !name.chars().all(known) {
         return Err(format!(
             "Invalid 'tools[{at}].name': string does not match pattern. Expected a string that matches the pattern \
              '^[a-zA-Z0-9_-]+$'."
@@ -161,7 +161,7 @@ fn check_item(item: &Value, at: usize) -> Result<(), String> {
     let text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
     let kind = item["type"].as_str().unwrap_or("message");
     let has_id = item["role"] == "assistant" && text(&item["id"]);
-    check_names(item, item_fields(kind, has_id), &format!("input[{at}]."))?;
+    check_field_names(item, item_fields(kind, has_id), &format!("input[{at}]."))?;
     match (kind, item["role"].as_str()) {
         ("message", Some("user")) => {
             let known = |part: &Value| match part["type"].as_str() {
@@ -215,7 +215,7 @@ fn check_item(item: &Value, at: usize) -> Result<(), String> {
 
 /// A reasoning item must come back unchanged and with the item after it; an item that followed
 /// reasoning must come back with it.
-fn check_reasoning(input: &[Value], issued: &Issued) -> Result<(), Refused> {
+fn check_reasoning(input: &[Value], issued: &IssuedReasoning) -> Result<(), ErrorReply> {
     let id = |item: &Value| item["id"].as_str().unwrap_or_default().to_owned();
     for (at, item) in input.iter().enumerate() {
         let id_here = id(item);
@@ -225,19 +225,19 @@ fn check_reasoning(input: &[Value], issued: &Issued) -> Result<(), Refused> {
                     "Item with id '{id_here}' not found. Items are not persisted when `store` is set to false. Try again \
                      with `store` set to true, or remove this item from your input."
                 );
-                return Err(Refused { status: 404, ..refused("invalid_request_error", message) });
+                return Err(ErrorReply { status: 404, ..bad_request("invalid_request_error", message) });
             }
             if issued.items.get(&id_here).is_none_or(|(known, _)| known != item) {
-                return Err(refused(
+                return Err(bad_request(
                     "invalid_encrypted_content",
                     format!("The encrypted content for item {id_here} could not be verified."),
                 ));
             }
-            let follows = input.get(at + 1).is_some_and(|next| {
+            let has_following_item = input.get(at + 1).is_some_and(|next| {
                 issued.items.get(&id(next)).is_some_and(|(_, before)| before.as_ref() == Some(&id_here))
             });
-            if !follows {
-                return Err(refused(
+            if !has_following_item {
+                return Err(bad_request(
                     "invalid_request_error",
                     format!(
                         "Item '{id_here}' of type 'reasoning' was provided without its required following item."
@@ -246,7 +246,7 @@ fn check_reasoning(input: &[Value], issued: &Issued) -> Result<(), Refused> {
             }
         } else if let Some((known, before)) = issued.items.get(&id_here) {
             if known != item {
-                return Err(refused(
+                return Err(bad_request(
                     "invalid_request_error",
                     format!("Item '{id_here}' is not as it was sent."),
                 ));
@@ -255,7 +255,7 @@ fn check_reasoning(input: &[Value], issued: &Issued) -> Result<(), Refused> {
             if before.is_some() && *before != previous {
                 let kind = item["type"].as_str().unwrap_or_default();
                 let reasoning = before.clone().unwrap_or_default();
-                return Err(refused(
+                return Err(bad_request(
                     "invalid_request_error",
                     format!(
                         "Item '{id_here}' of type '{kind}' was provided without its required 'reasoning' item: \
@@ -290,23 +290,23 @@ fn check_calls(input: &[Value]) -> Result<(), String> {
 }
 
 /// Answers a `request` that no script covers.
-pub fn echo(request: &Value) -> Act {
+pub fn echo(request: &Value) -> ScriptedReply {
     let last = list(&request["input"]).last().cloned().unwrap_or_default();
     if let Some(output) = last["output"].as_str() {
-        return Act::says(&format!("the tool said: {output}"));
+        return ScriptedReply::text(&format!("the tool said: {output}"));
     }
     let part = list(&last["content"]).last().and_then(|part| part["text"].as_str().map(str::to_owned));
     let words = last["content"].as_str().map(str::to_owned).or(part).unwrap_or_default();
     if list(&request["tools"]).iter().any(search::is_hosted) {
-        return Act::searches_for(&words);
+        return ScriptedReply::default_search(&words);
     }
-    Act::says(&format!("you said: {words}"))
+    ScriptedReply::text(&format!("you said: {words}"))
 }
 
 /// Records the output items of `reply`.
-pub fn issue(act: &Act, title: &Title, issued: &mut Issued) {
+pub fn record_items(reply: &ScriptedReply, meta: &CompletionMeta, issued: &mut IssuedReasoning) {
     let mut before = None;
-    for item in items(act, title) {
+    for item in output_items(reply, meta) {
         let id = item["id"].as_str().unwrap_or_default().to_owned();
         let next = (item["type"] == "reasoning").then(|| id.clone());
         issued.items.insert(id, (item, before));
@@ -315,60 +315,64 @@ pub fn issue(act: &Act, title: &Title, issued: &mut Issued) {
 }
 
 /// Encodes `reply` as a stream: all events that the vendor sends, in its order.
-pub fn written(act: &Act, title: &Title) -> Written {
-    let begun = head(title, "in_progress");
+pub fn stream(reply: &ScriptedReply, meta: &CompletionMeta) -> EncodedStream {
+    let begun = envelope(meta, "in_progress");
     let mut events = vec![
         json!({"type": "response.created", "response": begun}),
         json!({"type": "response.in_progress", "response": begun}),
     ];
-    for (at, item) in items(act, title).into_iter().enumerate() {
-        let added = opened(&item);
+    for (at, item) in output_items(reply, meta).into_iter().enumerate() {
+        let added = without_content(&item);
         events.push(json!({"type": "response.output_item.added", "output_index": at, "item": added}));
-        events.extend(parts(&item).into_iter().map(|mut event| {
+        events.extend(content_events(&item).into_iter().map(|mut event| {
             event["output_index"] = json!(at);
             event["item_id"] = item["id"].clone();
             event
         }));
         events.push(json!({"type": "response.output_item.done", "output_index": at, "item": item}));
     }
-    let end = response(act, title);
+    let end = response(reply, meta);
     let kind = format!("response.{}", end["status"].as_str().unwrap_or_default());
     events.push(json!({"type": kind, "response": end}));
     let numbered = events.into_iter().enumerate().map(|(number, mut body)| {
         body["sequence_number"] = json!(number);
-        event(&body)
+        encode_event(&body)
     });
-    Written { events: numbered.collect(), error, bad_json: b"data: {\"type\": \"respon\n\n" }
+    EncodedStream {
+        events: numbered.collect(),
+        error: error_event,
+        bad_json: b"data: {\"type\": \"respon\n\n",
+    }
 }
 
 /// Returns `item` as it is when it was just added, without content.
-fn opened(item: &Value) -> Value {
+fn without_content(item: &Value) -> Value {
     let mut item = item.clone();
-    let (field, nothing) = match item["type"].as_str() {
+    let (field, empty) = match item["type"].as_str() {
         Some("message") => ("content", json!([])),
         Some("function_call") => ("arguments", json!("")),
         Some("reasoning") => ("summary", json!([])),
         Some(_) | None => return item,
     };
-    item[field] = nothing;
+    item[field] = empty;
     item["status"] = json!("in_progress");
     item
 }
 
 /// Returns the events between the start and the end of `item`.
-fn parts(item: &Value) -> Vec<Value> {
+fn content_events(item: &Value) -> Vec<Value> {
     let mut events = Vec::new();
     match item["type"].as_str() {
         Some("message") => {
             for (at, part) in list(&item["content"]).iter().enumerate() {
                 let is_refusal = part["type"] == "refusal";
                 let (name, text) = if is_refusal { ("refusal", "refusal") } else { ("output_text", "text") };
-                let said = part[text].as_str().unwrap_or_default();
+                let content = part[text].as_str().unwrap_or_default();
                 let mut empty = part.clone();
                 empty[text] = json!("");
                 events
                     .push(json!({"type": "response.content_part.added", "content_index": at, "part": empty}));
-                events.extend(split(said).iter().map(|delta| {
+                events.extend(split_into_deltas(content).iter().map(|delta| {
                     let kind = format!("response.{name}.delta");
                     let mut event = json!({"type": kind, "content_index": at, "delta": delta});
                     if !is_refusal {
@@ -377,7 +381,7 @@ fn parts(item: &Value) -> Vec<Value> {
                     event
                 }));
                 let kind = format!("response.{name}.done");
-                let mut done = json!({"type": kind, "content_index": at, text: said});
+                let mut done = json!({"type": kind, "content_index": at, text: content});
                 if !is_refusal {
                     done["logprobs"] = json!([]);
                 }
@@ -388,7 +392,9 @@ fn parts(item: &Value) -> Vec<Value> {
         Some("function_call") => {
             let arguments = item["arguments"].as_str().unwrap_or_default();
             let kind = "response.function_call_arguments.delta";
-            events.extend(split(arguments).iter().map(|delta| json!({"type": kind, "delta": delta})));
+            events.extend(
+                split_into_deltas(arguments).iter().map(|delta| json!({"type": kind, "delta": delta})),
+            );
             let kind = "response.function_call_arguments.done";
             events.push(json!({"type": kind, "arguments": arguments}));
         }
@@ -402,7 +408,7 @@ fn parts(item: &Value) -> Vec<Value> {
                 let mut added = event("part.added");
                 added["part"] = json!({"type": "summary_text", "text": ""});
                 events.push(added);
-                events.extend(split(text).iter().map(|delta| {
+                events.extend(split_into_deltas(text).iter().map(|delta| {
                     let mut more = event("text.delta");
                     more["delta"] = json!(delta);
                     more
@@ -420,30 +426,30 @@ fn parts(item: &Value) -> Vec<Value> {
 }
 
 /// Encodes `reply` as one complete response.
-pub fn response(act: &Act, title: &Title) -> Value {
-    let reason = act.stop.as_deref().filter(|stop| ["max_output_tokens", "content_filter"].contains(stop));
-    let mut response = head(title, if reason.is_some() { "incomplete" } else { "completed" });
+pub fn response(reply: &ScriptedReply, meta: &CompletionMeta) -> Value {
+    let reason = reply.stop.as_deref().filter(|stop| ["max_output_tokens", "content_filter"].contains(stop));
+    let mut response = envelope(meta, if reason.is_some() { "incomplete" } else { "completed" });
     if let Some(reason) = reason {
         response["incomplete_details"] = json!({ "reason": reason });
     }
-    response["output"] = Value::Array(items(act, title));
-    let input = title.usage.input + title.usage.cache_read;
+    response["output"] = Value::Array(output_items(reply, meta));
+    let input = meta.usage.input + meta.usage.cache_read;
     response["usage"] = json!({
         "input_tokens": input,
-        "input_tokens_details": {"cached_tokens": title.usage.cache_read, "cache_write_tokens": 0},
-        "output_tokens": title.usage.output,
+        "input_tokens_details": {"cached_tokens": meta.usage.cache_read, "cache_write_tokens": 0},
+        "output_tokens": meta.usage.output,
         "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": input + title.usage.output,
+        "total_tokens": input + meta.usage.output,
     });
     response
 }
 
-fn head(title: &Title, status: &str) -> Value {
+fn envelope(meta: &CompletionMeta, status: &str) -> Value {
     json!({
-        "id": format!("resp_{:06}", title.serial),
+        "id": format!("resp_{:06}", meta.serial),
         "object": "response",
         "created_at": 0,
-        "model": title.model,
+        "model": meta.model,
         "status": status,
         "error": null,
         "incomplete_details": null,
@@ -459,35 +465,35 @@ fn head(title: &Title, status: &str) -> Value {
 }
 
 /// Returns the output items of `reply`.
-fn items(act: &Act, title: &Title) -> Vec<Value> {
-    let item = |(at, piece): (usize, &Piece)| {
-        let id = |kind: &str| format!("{kind}_{:06}_{at}", title.serial);
+fn output_items(reply: &ScriptedReply, meta: &CompletionMeta) -> Vec<Value> {
+    let item = |(at, piece): (usize, &ReplyPiece)| {
+        let id = |kind: &str| format!("{kind}_{:06}_{at}", meta.serial);
         match piece {
-            Piece::Text(text) | Piece::Note(text) => {
+            ReplyPiece::Text(text) | ReplyPiece::Note(text) => {
                 let part = json!({"type": "output_text", "text": text, "annotations": []});
-                let phase = if matches!(piece, Piece::Note(_)) { "commentary" } else { "final_answer" };
+                let phase = if matches!(piece, ReplyPiece::Note(_)) { "commentary" } else { "final_answer" };
                 json!({
                     "id": id("msg"), "type": "message", "role": "assistant", "status": "completed",
                     "phase": phase, "content": [part],
                 })
             }
-            Piece::Thinking { thinking, .. } => json!({
+            ReplyPiece::Thinking { thinking, .. } => json!({
                 "id": id("rs"), "type": "reasoning", "summary": [{"type": "summary_text", "text": thinking}],
-                "encrypted_content": format!("sealed-{}-{}-{at}", title.model, title.serial),
+                "encrypted_content": format!("sealed-{}-{}-{at}", meta.model, meta.serial),
             }),
-            Piece::Call { name, input } => json!({
-                "id": id("fc"), "type": "function_call", "status": "completed", "call_id": call_id(title, at),
+            ReplyPiece::Call { name, input } => json!({
+                "id": id("fc"), "type": "function_call", "status": "completed", "call_id": call_id(meta, at),
                 "name": name, "arguments": input,
             }),
-            Piece::Raw(item) => item.clone(),
-            Piece::Search { query, found } => search::call(&id("ws"), query, found),
-            Piece::Cited { text, page } => search::message(&id("msg"), text, page),
+            ReplyPiece::Raw(item) => item.clone(),
+            ReplyPiece::Search { query, outcome: found } => search::search_call_item(&id("ws"), query, found),
+            ReplyPiece::Citation { text, page } => search::cited_message_item(&id("msg"), text, page),
         }
     };
-    act.pieces.iter().enumerate().map(item).collect()
+    reply.pieces.iter().enumerate().map(item).collect()
 }
 
-fn event(event: &Value) -> Vec<u8> {
+fn encode_event(event: &Value) -> Vec<u8> {
     let kind = event["type"].as_str().unwrap_or_default();
     format!("event: {kind}\ndata: {event}\n\n").into_bytes()
 }
@@ -506,15 +512,17 @@ mod tests {
 
     /// Returns the refusal of a request that repeats a whole tool loop, after `change`; empty if it
     /// is accepted.
-    fn wrong(change: impl FnOnce(&mut Value)) -> String {
+    fn refusal_after(change: impl FnOnce(&mut Value)) -> String {
         let usage = Usage { input: 1, cache_read: 0, cache_write: 0, cache_write_1h: 0, output: 1 };
-        let title = Title { serial: 1, model: "m".to_owned(), usage, style: Style::Current };
-        let act =
-            Act::empty().and_thinks("Hm.", "").and_notes("Looking.").and_calls("note", &json!({"text": "x"}));
-        let mut issued = Issued::default();
-        issue(&act, &title, &mut issued);
+        let meta = CompletionMeta { serial: 1, model: "m".to_owned(), usage, style: Style::OpenAiCurrent };
+        let reply = ScriptedReply::empty()
+            .with_thinking("Hm.", "")
+            .with_note("Looking.")
+            .with_tool_call("note", &json!({"text": "x"}));
+        let mut issued = IssuedReasoning::default();
+        record_items(&reply, &meta, &mut issued);
         let mut input = vec![json!({"role": "user", "content": [{"type": "input_text", "text": "note x"}]})];
-        input.extend(items(&act, &title));
+        input.extend(output_items(&reply, &meta));
         input.push(json!({"type": "function_call_output", "call_id": CALL, "output": "done"}));
         input.push(json!({"role": "developer", "content": "Your name is Ada."}));
         let parameters = json!({"type": "object", "properties": {"text": {"type": "string"}}});
@@ -525,51 +533,56 @@ mod tests {
             "tools": [tool], "input": input,
         });
         change(&mut request);
-        check(&request, &issued).err().map(|refused| refused.message).unwrap_or_default()
+        check(&request, &issued).err().map(|refusal| refusal.message).unwrap_or_default()
     }
 
     #[test]
-    fn the_server_refuses_what_the_vendor_refuses() {
+    fn requests_the_vendor_rejects_are_refused() {
         let check = |expected: &str, change: fn(&mut Value)| {
-            let said = wrong(change);
-            assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{expected}: {said}");
+            let message = refusal_after(change);
+            assert!(
+                message.contains(expected) && message.is_empty() == expected.is_empty(),
+                "{expected}: {message}"
+            );
         };
         check("", |_| {});
-        check("Unknown parameter: 'max_tokens'", |it| it["max_tokens"] = json!(9));
-        check("Missing required parameter: 'model'", |it| it["model"] = json!(""));
-        check("Missing required parameter: 'input'", |it| it["input"] = json!([]));
-        check("'store' must be false", |it| it["store"] = json!(true));
-        check("Expected a value >= 16, but got 15", |it| it["max_output_tokens"] = json!(15));
-        check("does not support 'none'", |it| it["reasoning"]["effort"] = json!("none"));
-        check("Unknown parameter: 'reasoning.budget'", |it| it["reasoning"]["budget"] = json!(1));
-        check("'tools[0].name'", |it| {
-            it["tools"][0] = json!({"type": "function", "function": {"name": "note"}})
+        check("Unknown parameter: 'max_tokens'", |request| request["max_tokens"] = json!(9));
+        check("Missing required parameter: 'model'", |request| request["model"] = json!(""));
+        check("Missing required parameter: 'input'", |request| request["input"] = json!([]));
+        check("'store' must be false", |request| request["store"] = json!(true));
+        check("Expected a value >= 16, but got 15", |request| request["max_output_tokens"] = json!(15));
+        check("does not support 'none'", |request| request["reasoning"]["effort"] = json!("none"));
+        check("Unknown parameter: 'reasoning.budget'", |request| request["reasoning"]["budget"] = json!(1));
+        check("'tools[0].name'", |request| {
+            request["tools"][0] = json!({"type": "function", "function": {"name": "note"}})
         });
-        check("does not match pattern", |it| it["tools"][0]["name"] = json!("my note"));
-        check("schema must be a JSON Schema", |it| it["tools"][0]["parameters"] = json!({}));
-        check("'additionalProperties' is required", |it| it["tools"][0]["strict"] = Value::Null);
-        check("Unknown parameter: 'input[0].name'", |it| it["input"][0]["name"] = json!("ada"));
-        check("Supported values are: 'input_text'", |it| {
-            it["input"][0]["content"][0]["type"] = json!("text")
+        check("does not match pattern", |request| request["tools"][0]["name"] = json!("my note"));
+        check("schema must be a JSON Schema", |request| request["tools"][0]["parameters"] = json!({}));
+        check("'additionalProperties' is required", |request| request["tools"][0]["strict"] = Value::Null);
+        check("Unknown parameter: 'input[0].name'", |request| request["input"][0]["name"] = json!("ada"));
+        check("Supported values are: 'input_text'", |request| {
+            request["input"][0]["content"][0]["type"] = json!("text")
         });
-        check("Item 'msg_000001_1' is not as it was sent", |it| {
-            it["input"][2]["content"][0]["text"] = json!("Something else.");
+        check("Item 'msg_000001_1' is not as it was sent", |request| {
+            request["input"][2]["content"][0]["text"] = json!("Something else.");
         });
-        check("without its required following item", |it| {
-            it["input"].as_array_mut().unwrap().remove(2);
+        check("without its required following item", |request| {
+            request["input"].as_array_mut().unwrap().remove(2);
         });
-        check("could not be verified", |it| it["input"][1]["encrypted_content"] = json!("spoilt"));
-        check("Items are not persisted", |it| it["input"][1]["encrypted_content"] = Value::Null);
-        check("without its required 'reasoning' item", |it| {
-            it["input"].as_array_mut().unwrap().remove(1);
+        check("could not be verified", |request| request["input"][1]["encrypted_content"] = json!("spoilt"));
+        check("Items are not persisted", |request| request["input"][1]["encrypted_content"] = Value::Null);
+        check("without its required 'reasoning' item", |request| {
+            request["input"].as_array_mut().unwrap().remove(1);
         });
-        check("expected the text of a JSON object", |it| it["input"][3]["arguments"] = json!({}));
-        check("No tool output found for function call call_000001_2", |it| {
-            it["input"].as_array_mut().unwrap().remove(4);
+        check("expected the text of a JSON object", |request| request["input"][3]["arguments"] = json!({}));
+        check("No tool output found for function call call_000001_2", |request| {
+            request["input"].as_array_mut().unwrap().remove(4);
         });
-        check("No tool call found for function call output with call_id call_000001_2", |it| {
-            it["input"].as_array_mut().unwrap().swap(0, 4);
+        check("No tool call found for function call output with call_id call_000001_2", |request| {
+            request["input"].as_array_mut().unwrap().swap(0, 4);
         });
-        check("Unknown parameter: 'input[5].type'", |it| it["input"][5] = json!({"type": "item_reference"}));
+        check("Unknown parameter: 'input[5].type'", |request| {
+            request["input"][5] = json!({"type": "item_reference"})
+        });
     }
 }

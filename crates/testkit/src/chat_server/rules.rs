@@ -8,29 +8,29 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Style;
-use crate::play::Refused;
+use crate::scripted_replies::ErrorReply;
 
 /// Checks `request` against the rules of a server of this style.
-pub fn check(request: &Value, style: Style) -> Result<(), Refused> {
-    let refused = |kind: &str, message: String| Refused {
+pub fn check(request: &Value, style: Style) -> Result<(), ErrorReply> {
+    let refusal = |kind: &str, message: String| ErrorReply {
         status: 400,
         kind: kind.to_owned(),
         message,
         retry_after: None,
     };
-    check_style(request, style).map_err(|why| refused("api_error", why))?;
-    let by_the_book = || {
+    check_style(request, style).map_err(|error_text| refusal("api_error", error_text))?;
+    let standard_rules = || {
         check_fields(request)?;
         let messages = list(&request["messages"]);
-        if knows_its_fields(style) {
-            check_names(request, messages)?;
+        if rejects_unknown_fields(style) {
+            check_field_names(request, messages)?;
         }
         for (at, message) in messages.iter().enumerate() {
             check_message(message).map_err(|wrong| format!("messages[{at}]: {wrong}"))?;
         }
         check_calls(messages)
     };
-    by_the_book().map_err(|why| refused("invalid_request_error", why))
+    standard_rules().map_err(|error_text| refusal("invalid_request_error", error_text))
 }
 
 fn check_style(request: &Value, style: Style) -> Result<(), String> {
@@ -38,20 +38,20 @@ fn check_style(request: &Value, style: Style) -> Result<(), String> {
     match style {
         Style::NoTools => {
             let model = request["model"].as_str().unwrap_or_default();
-            let speaks = |message: &Value| message["role"] == "tool" || !message["tool_calls"].is_null();
-            match (request.get("tools").is_some(), messages.iter().any(speaks)) {
+            let uses_tools = |message: &Value| message["role"] == "tool" || !message["tool_calls"].is_null();
+            match (request.get("tools").is_some(), messages.iter().any(uses_tools)) {
                 (true, _) => Err(format!("{model} does not support tools")),
                 (_, true) => Err("the template of this model has no place for tools".to_owned()),
                 (false, false) => Ok(()),
             }
         }
         Style::LlamaCpp => {
-            let again = |pair: &[Value]| pair[0]["role"] == pair[1]["role"] && pair[0]["role"] != "tool";
+            let same_role = |pair: &[Value]| pair[0]["role"] == pair[1]["role"] && pair[0]["role"] != "tool";
             // The text of the templates of Qwen3.5 and later (QwenLM/Qwen3.8#244, vllm-project/vllm#41114).
             if messages.iter().skip(1).any(|message| message["role"] == "system") {
                 return Err("System message must be at the beginning.".to_owned());
             }
-            if messages.windows(2).any(again) {
+            if messages.windows(2).any(same_role) {
                 Err("Conversation roles must alternate user/assistant/user/assistant/...".to_owned())
             } else {
                 Ok(())
@@ -65,7 +65,7 @@ fn check_style(request: &Value, style: Style) -> Result<(), String> {
         | Style::Gemini
         | Style::OpenRouter
         | Style::Vllm
-        | Style::Current => Ok(()),
+        | Style::OpenAiCurrent => Ok(()),
     }
 }
 
@@ -79,9 +79,9 @@ fn check_fields(request: &Value) -> Result<(), String> {
     if request["stream"] != true && !request["stream_options"].is_null() {
         return Err("The 'stream_options' parameter is only allowed when 'stream' is enabled.".to_owned());
     }
-    for most in ["max_tokens", "max_completion_tokens"] {
-        if !request[most].is_null() && request[most].as_u64().is_none_or(|tokens| tokens == 0) {
-            return Err(format!("Invalid '{most}': integer below minimum value"));
+    for field in ["max_tokens", "max_completion_tokens"] {
+        if !request[field].is_null() && request[field].as_u64().is_none_or(|tokens| tokens == 0) {
+            return Err(format!("Invalid '{field}': integer below minimum value"));
         }
     }
     if request["tools"].as_array().is_some_and(Vec::is_empty) {
@@ -91,12 +91,12 @@ fn check_fields(request: &Value) -> Result<(), String> {
 }
 
 /// Returns true if servers of this style refuse unknown fields. The others ignore them.
-fn knows_its_fields(style: Style) -> bool {
-    matches!(style, Style::OpenAi | Style::Current)
+fn rejects_unknown_fields(style: Style) -> bool {
+    matches!(style, Style::OpenAi | Style::OpenAiCurrent)
 }
 
 /// Checks the names of all fields.
-fn check_names(request: &Value, messages: &[Value]) -> Result<(), String> {
+fn check_field_names(request: &Value, messages: &[Value]) -> Result<(), String> {
     const FIELDS: [&str; 8] = [
         "model",
         "stream",
@@ -143,9 +143,9 @@ fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
 fn check_message(message: &Value) -> Result<(), String> {
     let content = &message["content"];
     match message["role"].as_str().unwrap_or_default() {
-        "system" => check_words(content),
+        "system" => check_text(content),
         "user" if !list(content).is_empty() => list(content).iter().try_for_each(check_part),
-        "user" => check_words(content),
+        "user" => check_text(content),
         "assistant" if content.is_null() => {
             if list(&message["tool_calls"]).is_empty() {
                 Err("content or tool_calls must be set".to_owned())
@@ -154,7 +154,7 @@ fn check_message(message: &Value) -> Result<(), String> {
             }
         }
         "assistant" => {
-            check_words(content)?;
+            check_text(content)?;
             list(&message["tool_calls"]).iter().try_for_each(check_call)
         }
         "tool" if content.is_string() && message["tool_call_id"].is_string() => Ok(()),
@@ -162,7 +162,7 @@ fn check_message(message: &Value) -> Result<(), String> {
     }
 }
 
-fn check_words(content: &Value) -> Result<(), String> {
+fn check_text(content: &Value) -> Result<(), String> {
     if content.as_str().is_some_and(|text| !text.trim().is_empty()) {
         Ok(())
     } else {
@@ -172,7 +172,7 @@ fn check_words(content: &Value) -> Result<(), String> {
 
 fn check_part(part: &Value) -> Result<(), String> {
     match part["type"].as_str() {
-        Some("text") => check_words(&part["text"]),
+        Some("text") => check_text(&part["text"]),
         Some("image_url") => {
             let url = part["image_url"]["url"].as_str().unwrap_or_default();
             let (kind, data) = url.split_once(";base64,").unwrap_or_default();
@@ -216,7 +216,7 @@ fn check_calls(messages: &[Value]) -> Result<(), String> {
             }
             continue;
         }
-        unanswered(&open)?;
+        check_all_answered(&open)?;
         for call in list(&message["tool_calls"]) {
             let id = call["id"].as_str().unwrap_or_default();
             if !seen.insert(id) {
@@ -225,10 +225,10 @@ fn check_calls(messages: &[Value]) -> Result<(), String> {
             open.insert(id);
         }
     }
-    unanswered(&open)
+    check_all_answered(&open)
 }
 
-fn unanswered(open: &BTreeSet<&str>) -> Result<(), String> {
+fn check_all_answered(open: &BTreeSet<&str>) -> Result<(), String> {
     match open.first() {
         Some(id) => Err(format!(
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each \
@@ -248,7 +248,7 @@ mod tests {
 
     use super::*;
 
-    fn wrong(style: Style, change: impl FnOnce(&mut Value)) -> String {
+    fn refusal_after(style: Style, change: impl FnOnce(&mut Value)) -> String {
         let call = json!({"id": "a", "type": "function", "function": {"name": "note", "arguments": "{}"}});
         let mut request = json!({
             "model": "m", "stream": true, "stream_options": {"include_usage": true}, "max_tokens": 9,
@@ -262,63 +262,71 @@ mod tests {
             ],
         });
         change(&mut request);
-        check(&request, style).err().map(|refused| refused.message).unwrap_or_default()
+        check(&request, style).err().map(|refusal| refusal.message).unwrap_or_default()
     }
 
     #[test]
-    fn what_a_server_refuses_is_refused() {
+    fn openai_style_refuses_invalid_requests() {
         let check = |expected: &str, change: fn(&mut Value)| {
-            let said = wrong(Style::OpenAi, change);
-            assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{expected}: {said}");
+            let message = refusal_after(Style::OpenAi, change);
+            assert!(
+                message.contains(expected) && message.is_empty() == expected.is_empty(),
+                "{expected}: {message}"
+            );
         };
         check("", |_| {});
-        check("model parameter", |it| it["model"] = json!(""));
-        check("too short", |it| it["messages"] = json!([]));
-        check("only allowed when", |it| it["stream"] = json!(false));
-        check("below minimum", |it| it["max_tokens"] = json!(0));
-        check("empty array", |it| it["tools"] = json!([]));
-        check("function.name", |it| it["tools"][0]["type"] = json!("tool"));
-        check("type object", |it| it["tools"][0]["function"]["parameters"] = json!({}));
-        check("", |it| it["messages"][4]["role"] = json!("system"));
-        check("argument supplied: effort", |it| it["effort"] = json!("low"));
-        check("'reasoning' was unexpected", |it| it["messages"][2]["reasoning"] = json!("hm"));
-        check("'extra_content' was unexpected", |it| {
-            it["messages"][2]["tool_calls"][0]["extra_content"] = json!({});
+        check("model parameter", |request| request["model"] = json!(""));
+        check("too short", |request| request["messages"] = json!([]));
+        check("only allowed when", |request| request["stream"] = json!(false));
+        check("below minimum", |request| request["max_tokens"] = json!(0));
+        check("empty array", |request| request["tools"] = json!([]));
+        check("function.name", |request| request["tools"][0]["type"] = json!("tool"));
+        check("type object", |request| request["tools"][0]["function"]["parameters"] = json!({}));
+        check("", |request| request["messages"][4]["role"] = json!("system"));
+        check("argument supplied: effort", |request| request["effort"] = json!("low"));
+        check("'reasoning' was unexpected", |request| request["messages"][2]["reasoning"] = json!("hm"));
+        check("'extra_content' was unexpected", |request| {
+            request["messages"][2]["tool_calls"][0]["extra_content"] = json!({});
         });
-        check("must not be empty", |it| it["messages"][1]["content"] = json!(" \n"));
-        check("must not be empty", |it| it["messages"][1]["content"] = json!([]));
-        check("image_url", |it| {
+        check("must not be empty", |request| request["messages"][1]["content"] = json!(" \n"));
+        check("must not be empty", |request| request["messages"][1]["content"] = json!([]));
+        check("image_url", |request| {
             let url = json!({"url": "https://a.b/c.png"});
-            it["messages"][1]["content"] = json!([{"type": "image_url", "image_url": url}]);
+            request["messages"][1]["content"] = json!([{"type": "image_url", "image_url": url}]);
         });
-        check("content or tool_calls", |it| it["messages"][2]["tool_calls"] = Value::Null);
-        check("type, id or name", |it| it["messages"][2]["tool_calls"][0]["id"] = json!(""));
-        check("text of a JSON object", |it| {
-            it["messages"][2]["tool_calls"][0]["function"]["arguments"] = json!({});
+        check("content or tool_calls", |request| request["messages"][2]["tool_calls"] = Value::Null);
+        check("type, id or name", |request| request["messages"][2]["tool_calls"][0]["id"] = json!(""));
+        check("text of a JSON object", |request| {
+            request["messages"][2]["tool_calls"][0]["function"]["arguments"] = json!({});
         });
-        check("did not have response messages: a", |it| {
-            it["messages"][3] = json!({"role": "user", "content": "never mind"});
+        check("did not have response messages: a", |request| {
+            request["messages"][3] = json!({"role": "user", "content": "never mind"});
         });
-        check("did not have response messages: a", |it| it["messages"].as_array_mut().unwrap().truncate(3));
-        check("preceding message", |it| it["messages"][3]["tool_call_id"] = json!("b"));
-        check("Duplicate", |it| {
-            let messages = it["messages"].as_array_mut().unwrap();
+        check("did not have response messages: a", |request| {
+            request["messages"].as_array_mut().unwrap().truncate(3)
+        });
+        check("preceding message", |request| request["messages"][3]["tool_call_id"] = json!("b"));
+        check("Duplicate", |request| {
+            let messages = request["messages"].as_array_mut().unwrap();
             messages.extend([messages[2].clone(), messages[3].clone()]);
         });
     }
 
     #[test]
-    fn every_server_has_its_own_mind() {
-        let twice = |it: &mut Value| it["messages"][0]["role"] = json!("user");
-        assert!(wrong(Style::LlamaCpp, twice).contains("must alternate"));
-        assert_eq!(wrong(Style::LlamaCpp, |_| {}), "");
-        let late = |it: &mut Value| it["messages"][4]["role"] = json!("system");
-        assert!(wrong(Style::LlamaCpp, late).contains("must be at the beginning"));
-        assert_eq!(wrong(Style::Vllm, |it| it["messages"][2]["reasoning"] = json!("hm")), "");
-        assert_eq!(wrong(Style::NoTools, |_| {}), "m does not support tools");
-        let without = |it: &mut Value| {
-            it.as_object_mut().unwrap().remove("tools");
+    fn each_style_enforces_its_own_rules() {
+        let twice = |request: &mut Value| request["messages"][0]["role"] = json!("user");
+        assert!(refusal_after(Style::LlamaCpp, twice).contains("must alternate"));
+        assert_eq!(refusal_after(Style::LlamaCpp, |_| {}), "");
+        let late = |request: &mut Value| request["messages"][4]["role"] = json!("system");
+        assert!(refusal_after(Style::LlamaCpp, late).contains("must be at the beginning"));
+        assert_eq!(
+            refusal_after(Style::Vllm, |request| request["messages"][2]["reasoning"] = json!("hm")),
+            ""
+        );
+        assert_eq!(refusal_after(Style::NoTools, |_| {}), "m does not support tools");
+        let without = |request: &mut Value| {
+            request.as_object_mut().unwrap().remove("tools");
         };
-        assert!(wrong(Style::NoTools, without).contains("no place for tools"));
+        assert!(refusal_after(Style::NoTools, without).contains("no place for tools"));
     }
 }

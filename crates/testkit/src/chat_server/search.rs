@@ -6,29 +6,30 @@
 
 use serde_json::{Value, json};
 
-use crate::play::{Found, Page};
+use crate::scripted_replies::{SearchOutcome, WebPage};
 
 /// The types of the tool, by version.
-const TYPES: [&str; 2] = ["web_search", "web_search_2025_08_26"];
+const TOOL_TYPES: [&str; 2] = ["web_search", "web_search_2025_08_26"];
 
 /// The fields of the tool.
-const FIELDS: [&str; 5] = ["type", "external_web_access", "filters", "search_context_size", "user_location"];
+const TOOL_FIELDS: [&str; 5] =
+    ["type", "external_web_access", "filters", "search_context_size", "user_location"];
 
 /// Returns true if `tool` is the hosted web search.
 pub fn is_hosted(tool: &Value) -> bool {
-    tool["type"].as_str().is_some_and(|kind| TYPES.contains(&kind))
+    tool["type"].as_str().is_some_and(|kind| TOOL_TYPES.contains(&kind))
 }
 
 /// Returns true if the hosted web search is the only tool of `request`.
-pub fn only(request: &Value) -> bool {
+pub fn is_only_tool(request: &Value) -> bool {
     let tools = list(&request["tools"]);
     !tools.is_empty() && tools.iter().all(is_hosted)
 }
 
 /// Checks the types of the tools and the parameters of the hosted web search.
 pub fn check(request: &Value) -> Result<(), String> {
-    let most = &request["max_tool_calls"];
-    if !most.is_null() && most.as_u64().is_none_or(|most| most == 0) {
+    let max_calls = &request["max_tool_calls"];
+    if !max_calls.is_null() && max_calls.as_u64().is_none_or(|max_calls| max_calls == 0) {
         return Err(
             "Invalid 'max_tool_calls': integer below minimum value. Expected a value >= 1.".to_owned()
         );
@@ -49,7 +50,7 @@ pub fn check(request: &Value) -> Result<(), String> {
             );
         }
         let fields = tool.as_object().into_iter().flatten();
-        if let Some((name, _)) = fields.into_iter().find(|(name, _)| !FIELDS.contains(&name.as_str())) {
+        if let Some((name, _)) = fields.into_iter().find(|(name, _)| !TOOL_FIELDS.contains(&name.as_str())) {
             return Err(format!("Unknown parameter: 'tools[{at}].{name}'."));
         }
         let size = &tool["search_context_size"];
@@ -63,18 +64,18 @@ pub fn check(request: &Value) -> Result<(), String> {
 }
 
 /// Returns the output item of a search.
-pub fn call(id: &str, query: &str, found: &Found) -> Value {
+pub fn search_call_item(id: &str, query: &str, found: &SearchOutcome) -> Value {
     let status = match found {
-        Found::Pages(_) => "completed",
-        Found::Error(_) => "failed",
-        Found::Pending => "incomplete",
+        SearchOutcome::Pages(_) => "completed",
+        SearchOutcome::Error(_) => "failed",
+        SearchOutcome::Pending => "incomplete",
     };
     let action = json!({"type": "search", "query": query, "queries": [query]});
     json!({"id": id, "type": "web_search_call", "status": status, "action": action})
 }
 
 /// Returns a message that cites `page`; the citation covers the whole text.
-pub fn message(id: &str, text: &str, page: &Page) -> Value {
+pub fn cited_message_item(id: &str, text: &str, page: &WebPage) -> Value {
     let citation = json!({
         "type": "url_citation",
         "url": page.url,
@@ -98,27 +99,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hosted_search_has_the_fields_of_the_vendor() {
-        let told = |change: fn(&mut Value)| {
+    fn hosted_search_has_the_fields_of_the_vendor() {
+        let refusal_after = |change: fn(&mut Value)| {
             let mut request = json!({"tools": [{"type": "web_search"}], "max_tool_calls": 2});
             change(&mut request);
             check(&request).err().unwrap_or_default()
         };
-        assert_eq!(told(|_| {}), "");
+        assert_eq!(refusal_after(|_| {}), "");
         assert!(
-            told(|it| it["tools"][0]["type"] = json!("web_search_1999"))
+            refusal_after(|request| request["tools"][0]["type"] = json!("web_search_1999"))
                 .contains("Invalid value: 'web_search_1999'")
         );
         assert!(
-            told(|it| it["tools"][0]["max_uses"] = json!(2))
+            refusal_after(|request| request["tools"][0]["max_uses"] = json!(2))
                 .contains("Unknown parameter: 'tools[0].max_uses'")
         );
         assert!(
-            told(|it| it["tools"][0]["search_context_size"] = json!("huge")).contains("search_context_size")
+            refusal_after(|request| request["tools"][0]["search_context_size"] = json!("huge"))
+                .contains("search_context_size")
         );
-        assert!(told(|it| it["max_tool_calls"] = json!(0)).contains("max_tool_calls"));
+        assert!(refusal_after(|request| request["max_tool_calls"] = json!(0)).contains("max_tool_calls"));
         assert!(
-            told(|it| it["reasoning"]["effort"] = json!("minimal")).contains("reasoning.effort 'minimal'")
+            refusal_after(|request| request["reasoning"]["effort"] = json!("minimal"))
+                .contains("reasoning.effort 'minimal'")
         );
     }
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use journal::disk::{Disk, Listed, Seen, Stamp};
+use journal::disk::{Disk, FileEntry, FileKind, Stamp};
 
 /// The kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum DiskFault {
     Full,
     /// The disk has I/O errors.
     Broken,
@@ -19,7 +19,7 @@ pub enum Fault {
     OverQuota,
 }
 
-impl Fault {
+impl DiskFault {
     pub const ALL: [Self; 4] = [Self::Full, Self::Broken, Self::ReadOnly, Self::OverQuota];
 
     /// Returns the error of the operating system.
@@ -33,7 +33,7 @@ impl Fault {
     }
 
     /// Returns true if half of a write reaches the disk before it fails.
-    fn comes_halfway(self) -> bool {
+    fn writes_half(self) -> bool {
         match self {
             Self::Full | Self::Broken | Self::OverQuota => true,
             Self::ReadOnly => false,
@@ -43,7 +43,7 @@ impl Fault {
 
 /// The duration of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lasting {
+pub enum FaultDuration {
     Once,
     /// All further calls.
     Forever,
@@ -53,15 +53,15 @@ pub enum Lasting {
 pub struct FailingDisk {
     inner: Arc<dyn Disk>,
     calls: AtomicUsize,
-    at: usize,
-    fault: Fault,
-    lasting: Lasting,
+    first_failure: usize,
+    fault: DiskFault,
+    duration: FaultDuration,
 }
 
 impl FailingDisk {
     /// Makes call number `at` to `inner` fail.
-    pub fn new(inner: Arc<dyn Disk>, at: usize, fault: Fault, lasting: Lasting) -> Self {
-        Self { inner, calls: AtomicUsize::new(0), at, fault, lasting }
+    pub fn new(inner: Arc<dyn Disk>, at: usize, fault: DiskFault, lasting: FaultDuration) -> Self {
+        Self { inner, calls: AtomicUsize::new(0), first_failure: at, fault, duration: lasting }
     }
 
     /// Returns the number of calls so far.
@@ -71,21 +71,21 @@ impl FailingDisk {
 
     fn fails(&self) -> bool {
         let call = self.calls.fetch_add(1, Ordering::SeqCst);
-        match self.lasting {
-            Lasting::Once => call == self.at,
-            Lasting::Forever => call >= self.at,
+        match self.duration {
+            FaultDuration::Once => call == self.first_failure,
+            FaultDuration::Forever => call >= self.first_failure,
         }
     }
 
-    fn guarded<T>(&self, call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    fn run<T>(&self, call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         if self.fails() { Err(self.fault.error()) } else { call() }
     }
 
-    fn writing(&self, bytes: &[u8], call: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    fn write(&self, bytes: &[u8], call: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
         if !self.fails() {
             return call(bytes);
         }
-        if self.fault.comes_halfway() {
+        if self.fault.writes_half() {
             call(&bytes[..bytes.len() / 2])?;
         }
         Err(self.fault.error())
@@ -94,54 +94,54 @@ impl FailingDisk {
 
 impl Disk for FailingDisk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.guarded(|| self.inner.read(path))
+        self.run(|| self.inner.read(path))
     }
 
     fn read_part(&self, path: &Path, from: u64, most: usize) -> io::Result<Vec<u8>> {
-        self.guarded(|| self.inner.read_part(path, from, most))
+        self.run(|| self.inner.read_part(path, from, most))
     }
 
-    fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
-        self.guarded(|| self.inner.look(path))
+    fn file_kind(&self, path: &Path) -> io::Result<Option<FileKind>> {
+        self.run(|| self.inner.file_kind(path))
     }
 
     fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
-        self.guarded(|| self.inner.stamp(path))
+        self.run(|| self.inner.stamp(path))
     }
 
-    fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
-        self.guarded(|| self.inner.list(dir))
+    fn list(&self, dir: &Path) -> io::Result<Vec<FileEntry>> {
+        self.run(|| self.inner.list(dir))
     }
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        self.guarded(|| self.inner.create_dir(dir))
+        self.run(|| self.inner.create_dir(dir))
     }
 
     fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.writing(bytes, |bytes| self.inner.create(path, bytes))
+        self.write(bytes, |bytes| self.inner.create(path, bytes))
     }
 
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.writing(bytes, |bytes| self.inner.append(path, bytes))
+        self.write(bytes, |bytes| self.inner.append(path, bytes))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.guarded(|| self.inner.rename(from, to))
+        self.run(|| self.inner.rename(from, to))
     }
 
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
-        self.guarded(|| self.inner.exchange(one, other))
+        self.run(|| self.inner.exchange(one, other))
     }
 
-    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.guarded(|| self.inner.name(from, to))
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.run(|| self.inner.rename_new(from, to))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.guarded(|| self.inner.remove(path))
+        self.run(|| self.inner.remove(path))
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        self.guarded(|| self.inner.sync_dir(dir))
+        self.run(|| self.inner.sync_dir(dir))
     }
 }

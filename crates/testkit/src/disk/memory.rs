@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use journal::disk::{Disk, Listed, Seen, Stamp};
+use journal::disk::{Disk, FileEntry, FileKind, Stamp};
 
 /// An entry of the file system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,46 +20,46 @@ pub(super) type Tree = BTreeMap<PathBuf, Node>;
 #[derive(Debug)]
 pub struct MemoryDisk {
     tree: Mutex<Tree>,
-    marks: Mutex<Marks>,
+    stamps: Mutex<FileStamps>,
 }
 
 /// Numbers and change times of files.
 #[derive(Debug, Default)]
-struct Marks {
+struct FileStamps {
     now: Timestamp,
-    given: u64,
-    of: BTreeMap<PathBuf, (u64, Timestamp)>,
+    last_number: u64,
+    by_path: BTreeMap<PathBuf, (u64, Timestamp)>,
 }
 
-impl Marks {
+impl FileStamps {
     /// Records a change at `path`; a new path gets a new number.
     fn change(&mut self, path: &Path) {
-        let given = self.given + 1;
+        let number = self.last_number + 1;
         let now = self.now;
-        let mark = self.of.entry(path.to_owned()).or_insert((given, now));
-        mark.1 = now;
-        self.given = given;
+        let stamp = self.by_path.entry(path.to_owned()).or_insert((number, now));
+        stamp.1 = now;
+        self.last_number = number;
     }
 }
 
 impl Default for MemoryDisk {
     fn default() -> Self {
-        Self::holding(Tree::from([(PathBuf::from("/"), Node::Directory), (data(), Node::Directory)]))
+        Self::with_tree(Tree::from([(PathBuf::from("/"), Node::Directory), (data_dir(), Node::Directory)]))
     }
 }
 
 impl MemoryDisk {
-    pub(super) fn holding(tree: Tree) -> Self {
-        Self { tree: Mutex::new(tree), marks: Mutex::default() }
+    pub(super) fn with_tree(tree: Tree) -> Self {
+        Self { tree: Mutex::new(tree), stamps: Mutex::default() }
     }
 
-    fn marks(&self) -> MutexGuard<'_, Marks> {
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stamps(&self) -> MutexGuard<'_, FileStamps> {
+        self.stamps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the time that further changes get.
     pub fn set_time(&self, now: Timestamp) {
-        self.marks().now = now;
+        self.stamps().now = now;
     }
 
     pub(super) fn tree(&self) -> MutexGuard<'_, Tree> {
@@ -67,8 +67,8 @@ impl MemoryDisk {
     }
 
     /// Returns another disk with the same content.
-    pub fn copied(&self) -> Self {
-        Self::holding(self.tree().clone())
+    pub fn snapshot(&self) -> Self {
+        Self::with_tree(self.tree().clone())
     }
 
     /// Writes or replaces a file, creating its directories.
@@ -78,7 +78,7 @@ impl MemoryDisk {
         let mut tree = self.tree();
         tree.extend(above);
         tree.insert(path.to_owned(), Node::File(bytes.to_vec()));
-        self.marks().change(path);
+        self.stamps().change(path);
     }
 
     /// Returns all files by path.
@@ -93,7 +93,7 @@ impl MemoryDisk {
 }
 
 /// Returns the directory that exists initially.
-pub(super) fn data() -> PathBuf {
+pub(super) fn data_dir() -> PathBuf {
     PathBuf::from("/data")
 }
 
@@ -114,21 +114,21 @@ impl Disk for MemoryDisk {
         }
     }
 
-    fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
-        Ok(self.tree().get(path).map(seen))
+    fn file_kind(&self, path: &Path) -> io::Result<Option<FileKind>> {
+        Ok(self.tree().get(path).map(file_kind))
     }
 
     fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
-        Ok(self.tree().get(path).map(|node| stamp(node, self.marks().of.get(path))))
+        Ok(self.tree().get(path).map(|node| stamp(node, self.stamps().by_path.get(path))))
     }
 
-    fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
-        is_dir(&self.tree(), dir)?;
+    fn list(&self, dir: &Path) -> io::Result<Vec<FileEntry>> {
+        check_is_dir(&self.tree(), dir)?;
         let tree = self.tree();
         let inside = tree.iter().filter(|(path, _)| path.parent() == Some(dir));
-        let marks = self.marks();
+        let marks = self.stamps();
         Ok(inside
-            .map(|(path, node)| Listed { path: path.clone(), stamp: stamp(node, marks.of.get(path)) })
+            .map(|(path, node)| FileEntry { path: path.clone(), stamp: stamp(node, marks.by_path.get(path)) })
             .collect())
     }
 
@@ -143,23 +143,23 @@ impl Disk for MemoryDisk {
 
     fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut tree = self.tree();
-        is_dir(&tree, path.parent().unwrap_or(path))?;
+        check_is_dir(&tree, path.parent().unwrap_or(path))?;
         if tree.contains_key(path) {
             return Err(ErrorKind::AlreadyExists.into());
         }
         tree.insert(path.to_owned(), Node::File(bytes.to_vec()));
-        self.marks().change(path);
+        self.stamps().change(path);
         Ok(())
     }
 
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut tree = self.tree();
-        is_dir(&tree, path.parent().unwrap_or(path))?;
+        check_is_dir(&tree, path.parent().unwrap_or(path))?;
         match tree.entry(path.to_owned()).or_insert_with(|| Node::File(Vec::new())) {
             Node::File(content) => content.extend_from_slice(bytes),
             Node::Directory => return Err(ErrorKind::IsADirectory.into()),
         }
-        self.marks().change(path);
+        self.stamps().change(path);
         Ok(())
     }
 
@@ -173,14 +173,14 @@ impl Disk for MemoryDisk {
             }
         }
         tree.insert(to.to_owned(), node);
-        let mut marks = self.marks();
-        let mark = marks.of.remove(from);
+        let mut marks = self.stamps();
+        let mark = marks.by_path.remove(from);
         let now = marks.now;
-        marks.of.insert(to.to_owned(), (mark.map_or(0, |(number, _)| number), now));
+        marks.by_path.insert(to.to_owned(), (mark.map_or(0, |(number, _)| number), now));
         Ok(())
     }
 
-    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         let taken = self.tree().contains_key(to);
         if taken { Err(ErrorKind::AlreadyExists.into()) } else { self.rename(from, to) }
     }
@@ -190,7 +190,7 @@ impl Disk for MemoryDisk {
         match tree.get(path) {
             Some(Node::File(_)) => {
                 tree.remove(path);
-                self.marks().of.remove(path);
+                self.stamps().by_path.remove(path);
                 Ok(())
             }
             Some(Node::Directory) => Err(ErrorKind::IsADirectory.into()),
@@ -199,23 +199,23 @@ impl Disk for MemoryDisk {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        is_dir(&self.tree(), dir)
+        check_is_dir(&self.tree(), dir)
     }
 }
 
-fn seen(node: &Node) -> Seen {
+fn file_kind(node: &Node) -> FileKind {
     match node {
-        Node::File(bytes) => Seen::File(bytes.len() as u64),
-        Node::Directory => Seen::Directory,
+        Node::File(bytes) => FileKind::File(bytes.len() as u64),
+        Node::Directory => FileKind::Directory,
     }
 }
 
 fn stamp(node: &Node, mark: Option<&(u64, Timestamp)>) -> Stamp {
     let (number, changed) = mark.copied().unwrap_or_default();
-    Stamp { seen: Some(seen(node)), number, changed }
+    Stamp { kind: Some(file_kind(node)), inode: number, changed }
 }
 
-fn is_dir(tree: &Tree, dir: &Path) -> io::Result<()> {
+fn check_is_dir(tree: &Tree, dir: &Path) -> io::Result<()> {
     match tree.get(dir) {
         Some(Node::Directory) => Ok(()),
         Some(Node::File(_)) => Err(ErrorKind::NotADirectory.into()),

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::door::{Answer, page, refused};
+use super::http::{JsonResponse, error_response, list_page};
 use super::tokens::base64_url;
-use super::{Received, World};
+use super::{GoogleAccount, GoogleRequest};
 
 /// Returns an unread message with one text part, in the full format of `messages.get`.
 pub fn mail(id: &str, from: &str, subject: &str, text: &str) -> Value {
@@ -27,22 +27,22 @@ pub fn mail(id: &str, from: &str, subject: &str, text: &str) -> Value {
 }
 
 /// Handles a request below `users/me`.
-pub(super) fn answer(world: &World, received: &Received, rest: &[&str]) -> Answer {
+pub(super) fn handle(account: &GoogleAccount, request: &GoogleRequest, rest: &[&str]) -> JsonResponse {
     match rest {
-        _ if received.method != "GET" => {
-            refused(403, "insufficientPermissions", "Request had insufficient authentication scopes.")
+        _ if request.method != "GET" => {
+            error_response(403, "insufficientPermissions", "Request had insufficient authentication scopes.")
         }
         ["messages"] => {
-            let query = received.asks("q").unwrap_or_default();
-            let found = world.mails.iter().filter(|mail| finds(query, mail));
+            let query = request.query_value("q").unwrap_or_default();
+            let found = account.messages.iter().filter(|mail| matches_query(query, mail));
             let names: Vec<Value> =
                 found.map(|mail| json!({ "id": mail["id"], "threadId": mail["id"] })).collect();
-            page(world, received, "messages", &names)
+            list_page(account, request, "messages", &names)
         }
-        ["messages", id] => match world.mails.iter().find(|mail| mail["id"] == *id) {
-            Some(mail) if received.asks("format") == Some("metadata") => (200, metadata(mail, received)),
+        ["messages", id] => match account.messages.iter().find(|mail| mail["id"] == *id) {
+            Some(mail) if request.query_value("format") == Some("metadata") => (200, metadata(mail, request)),
             Some(mail) => (200, mail.clone()),
-            None => refused(404, "notFound", "Requested entity was not found."),
+            None => error_response(404, "notFound", "Requested entity was not found."),
         },
         ["labels"] => (
             200,
@@ -51,26 +51,26 @@ pub(super) fn answer(world: &World, received: &Received, rest: &[&str]) -> Answe
                 { "id": "Label_1", "name": "Familie/Grüße", "type": "user" },
             ] }),
         ),
-        _ => refused(404, "notFound", "Not Found"),
+        _ => error_response(404, "notFound", "Not Found"),
     }
 }
 
-fn finds(query: &str, mail: &Value) -> bool {
+fn matches_query(query: &str, mail: &Value) -> bool {
     match query {
         "is:unread" => mail["labelIds"].as_array().is_some_and(|labels| labels.contains(&json!("UNREAD"))),
-        words => mail["payload"]["headers"].to_string().to_lowercase().contains(&words.to_lowercase()),
+        text => mail["payload"]["headers"].to_string().to_lowercase().contains(&text.to_lowercase()),
     }
 }
 
 /// Returns the message with only the requested headers.
-fn metadata(mail: &Value, received: &Received) -> Value {
-    let wanted = |header: &&Value| {
+fn metadata(mail: &Value, request: &GoogleRequest) -> Value {
+    let is_requested = |header: &&Value| {
         let name = header["name"].as_str().unwrap_or_default();
-        received.query.iter().any(|(key, value)| key == "metadataHeaders" && value.eq_ignore_ascii_case(name))
+        request.query.iter().any(|(key, value)| key == "metadataHeaders" && value.eq_ignore_ascii_case(name))
     };
     let headers = mail["payload"]["headers"].as_array();
-    let headers: Vec<&Value> = headers.into_iter().flatten().filter(wanted).collect();
-    let mut told = mail.clone();
-    told["payload"] = json!({ "mimeType": mail["payload"]["mimeType"], "headers": headers });
-    told
+    let headers: Vec<&Value> = headers.into_iter().flatten().filter(is_requested).collect();
+    let mut reduced = mail.clone();
+    reduced["payload"] = json!({ "mimeType": mail["payload"]["mimeType"], "headers": headers });
+    reduced
 }

@@ -4,8 +4,8 @@
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::door::Answer;
-use super::{CLIENT, CLIENT_SECRET, Received, World};
+use super::http::JsonResponse;
+use super::{CLIENT, CLIENT_SECRET, GoogleAccount, GoogleRequest};
 
 /// The supported scopes.
 const SCOPES: [&str; 3] = [
@@ -16,7 +16,7 @@ const SCOPES: [&str; 3] = [
 
 /// An issued authorization code.
 #[derive(Clone, Debug)]
-pub struct Code {
+pub struct AuthorizationCode {
     pub code: String,
     /// The PKCE challenge.
     pub challenge: String,
@@ -27,51 +27,61 @@ pub struct Code {
 }
 
 /// Simulates the user's consent. Returns the redirect address, or `None` if the request is invalid.
-pub(super) fn consent(world: &mut World, received: &Received) -> Option<String> {
-    let asks = |name: &str| received.asks(name).map(str::to_owned);
-    let right = asks("client_id")? == CLIENT
-        && asks("response_type")? == "code"
-        && asks("access_type")? == "offline"
-        && asks("code_challenge_method")? == "S256"
-        && asks("prompt")? == "consent";
-    let scopes = asks("scope")?;
-    let right = right && !scopes.is_empty() && scopes.split(' ').all(|scope| SCOPES.contains(&scope));
-    let redirect = asks("redirect_uri")?;
-    let state = asks("state")?;
-    if !right || !redirect.starts_with("http://127.0.0.1:") || state.len() < 16 {
+pub(super) fn consent(account: &mut GoogleAccount, request: &GoogleRequest) -> Option<String> {
+    let parameter = |name: &str| request.query_value(name).map(str::to_owned);
+    let valid = parameter("client_id")? == CLIENT
+        && parameter("response_type")? == "code"
+        && parameter("access_type")? == "offline"
+        && parameter("code_challenge_method")? == "S256"
+        && parameter("prompt")? == "consent";
+    let scopes = parameter("scope")?;
+    let valid = valid && !scopes.is_empty() && scopes.split(' ').all(|scope| SCOPES.contains(&scope));
+    let redirect = parameter("redirect_uri")?;
+    let state = parameter("state")?;
+    if !valid || !redirect.starts_with("http://127.0.0.1:") || state.len() < 16 {
         return None;
     }
-    let code = format!("4/code-canary-{}", world.requests.len());
-    let granted: Vec<&str> = scopes.split(' ').filter(|scope| !world.unticked.contains(scope)).collect();
+    let code = format!("4/code-canary-{}", account.requests.len());
+    let granted: Vec<&str> =
+        scopes.split(' ').filter(|scope| !account.denied_scopes.contains(scope)).collect();
     let scope = granted.join(" ");
     let address = format!("{redirect}/?state={state}&code={code}&scope={}", granted.join("%20"));
-    world.codes.push(Code { code, challenge: asks("code_challenge")?, redirect, scope });
+    account.codes.push(AuthorizationCode { code, challenge: parameter("code_challenge")?, redirect, scope });
     Some(address)
 }
 
 /// Exchanges a code or a refresh token for an access token.
-pub(super) fn token(world: &mut World, form: &[(String, String)]) -> Answer {
-    let says = |name: &str| form.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-    let refused = |error: &str, why: &str| json!({ "error": error, "error_description": why });
-    if says("client_id") != Some(CLIENT) || says("client_secret") != Some(CLIENT_SECRET) {
+pub(super) fn exchange_token(account: &mut GoogleAccount, form: &[(String, String)]) -> JsonResponse {
+    let parameter = |name: &str| form.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let refused =
+        |error: &str, description: &str| json!({ "error": error, "error_description": description });
+    if parameter("client_id") != Some(CLIENT) || parameter("client_secret") != Some(CLIENT_SECRET) {
         return (401, refused("invalid_client", "The OAuth client was not found."));
     }
-    let number = world.requests.len();
+    let number = account.requests.len();
     let access = format!("ya29.access-canary-{number}");
-    match says("grant_type") {
+    match parameter("grant_type") {
         Some("refresh_token")
-            if world.refresh.iter().any(|good| Some(good.as_str()) == says("refresh_token")) =>
+            if account
+                .refresh_tokens
+                .iter()
+                .any(|good| Some(good.as_str()) == parameter("refresh_token")) =>
         {
-            world.access.push(access.clone());
+            account.access_tokens.push(access.clone());
             (200, json!({ "access_token": access, "expires_in": 3599, "token_type": "Bearer" }))
         }
         Some("authorization_code") => {
-            let Some(scope) = take(world, says("code"), says("redirect_uri"), says("code_verifier")) else {
+            let Some(scope) = redeem_code(
+                account,
+                parameter("code"),
+                parameter("redirect_uri"),
+                parameter("code_verifier"),
+            ) else {
                 return (400, refused("invalid_grant", "Malformed auth code."));
             };
             let refresh = format!("1//refresh-canary-{number}");
-            world.access.push(access.clone());
-            world.refresh.push(refresh.clone());
+            account.access_tokens.push(access.clone());
+            account.refresh_tokens.push(refresh.clone());
             (
                 200,
                 json!({ "access_token": access, "refresh_token": refresh, "expires_in": 3599,
@@ -84,25 +94,25 @@ pub(super) fn token(world: &mut World, form: &[(String, String)]) -> Answer {
 }
 
 /// Redeems a code and returns the granted scopes; `None` if it is invalid.
-fn take(
-    world: &mut World,
+fn redeem_code(
+    account: &mut GoogleAccount,
     code: Option<&str>,
     redirect: Option<&str>,
     verifier: Option<&str>,
 ) -> Option<String> {
-    let at = world.codes.iter().position(|known| Some(known.code.as_str()) == code)?;
-    let known = world.codes.remove(at);
-    let proven = verifier.is_some_and(|verifier| base64_url(&Sha256::digest(verifier)) == known.challenge);
-    (proven && redirect == Some(known.redirect.as_str())).then_some(known.scope)
+    let at = account.codes.iter().position(|known| Some(known.code.as_str()) == code)?;
+    let known = account.codes.remove(at);
+    let verified = verifier.is_some_and(|verifier| base64_url(&Sha256::digest(verifier)) == known.challenge);
+    (verified && redirect == Some(known.redirect.as_str())).then_some(known.scope)
 }
 
 /// Revokes a token.
-pub(super) fn revoke(world: &mut World, form: &[(String, String)]) -> Answer {
-    let says = |token: &String| form.iter().any(|(key, value)| key == "token" && value == token);
-    let before = world.refresh.len();
-    world.refresh.retain(|token| !says(token));
-    if world.refresh.len() < before {
-        world.access.clear();
+pub(super) fn revoke(account: &mut GoogleAccount, form: &[(String, String)]) -> JsonResponse {
+    let is_token = |token: &String| form.iter().any(|(key, value)| key == "token" && value == token);
+    let before = account.refresh_tokens.len();
+    account.refresh_tokens.retain(|token| !is_token(token));
+    if account.refresh_tokens.len() < before {
+        account.access_tokens.clear();
         (200, json!({}))
     } else {
         (400, json!({ "error": "invalid_token" }))
@@ -113,11 +123,11 @@ pub(super) fn revoke(world: &mut World, form: &[(String, String)]) -> Answer {
 pub(crate) fn base64_url(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let number = three.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte))
-            << (8 * (3 - three.len()));
-        for place in (0..=three.len()).map(|place| 18 - 6 * place) {
-            text.push(char::from(LETTERS[(number >> place & 63) as usize]));
+    for chunk in bytes.chunks(3) {
+        let number = chunk.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte))
+            << (8 * (3 - chunk.len()));
+        for shift in (0..=chunk.len()).map(|shift| 18 - 6 * shift) {
+            text.push(char::from(LETTERS[(number >> shift & 63) as usize]));
         }
     }
     text

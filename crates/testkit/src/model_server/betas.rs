@@ -11,7 +11,7 @@ pub const COMPACTION: &str = "compact-2026-09-04";
 pub const FALLBACK: &str = "server-side-fallback-2026-07-01";
 
 /// Every value that the vendor accepts on the Messages API: the list in the types of its Python client 2.9.0.
-const KNOWN: &[&str] = &[
+const KNOWN_BETAS: &[&str] = &[
     BINDING_CONTROLS,
     DISPLAY_UPDATES,
     SYSTEM_CLEAR_AT,
@@ -59,7 +59,7 @@ const KNOWN: &[&str] = &[
 ];
 
 /// Top-level request fields that need a header value.
-pub const FIELDS: &[(&str, &str)] = &[
+pub const BETA_FIELDS: &[(&str, &str)] = &[
     ("context_management", CONTEXT_MANAGEMENT),
     ("compaction", COMPACTION),
     ("fallbacks", FALLBACK),
@@ -75,21 +75,21 @@ pub fn check(betas: &[String]) -> Result<(), String> {
     if unknown.is_empty() {
         return Ok(());
     }
-    Err(unexpected(&unknown.join(", ")))
+    Err(unexpected_values(&unknown.join(", ")))
 }
 
 /// Returns the error text for header values, each in backticks.
-pub fn unexpected(values: &str) -> String {
+pub fn unexpected_values(values: &str) -> String {
     format!("Unexpected value(s) {values} for the `anthropic-beta` header.")
 }
 
 /// Returns true if the vendor accepts the header value `beta`.
 pub fn is_known(beta: &str) -> bool {
-    KNOWN.contains(&beta) || CLAUDE_CODE.contains(&beta)
+    KNOWN_BETAS.contains(&beta) || CLAUDE_CODE_BETAS.contains(&beta)
 }
 
 /// Values that only the vendor's own program sends; they are not in the published types.
-const CLAUDE_CODE: &[&str] = &["claude-code-20250219", "oauth-2025-04-20"];
+const CLAUDE_CODE_BETAS: &[&str] = &["claude-code-20250219", "oauth-2025-04-20"];
 
 #[cfg(test)]
 mod tests {
@@ -99,7 +99,7 @@ mod tests {
     fn unknown_header_values_are_refused_by_name() {
         let check = |betas: &[&str]| check(&betas.iter().map(|beta| (*beta).to_owned()).collect::<Vec<_>>());
         assert_eq!(check(&[BINDING_CONTROLS, DISPLAY_UPDATES]), Ok(()));
-        let refused = check(&[BINDING_CONTROLS, "x"]).unwrap_err();
-        assert_eq!(refused, "Unexpected value(s) `x` for the `anthropic-beta` header.");
+        let refusal = check(&[BINDING_CONTROLS, "x"]).unwrap_err();
+        assert_eq!(refusal, "Unexpected value(s) `x` for the `anthropic-beta` header.");
     }
 }

@@ -13,7 +13,7 @@ use super::catalog::{self, ModelSpec, PrefixCheck};
 use super::prompt::{blocks, list};
 
 /// The first field of a signature of this server.
-const FORM: &str = "sig1";
+const SIGNATURE_VERSION: &str = "sig1";
 
 /// The account that a request belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,26 +31,26 @@ struct Signature {
     prefix: String,
     text: String,
     /// Digest of the preceding thinking block; empty for the first one.
-    before: String,
+    previous: String,
 }
 
 impl Signature {
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let fields: Vec<&str> = text.split('.').collect();
-        let [FORM, model, account, prefix, thinking, before] = fields[..] else { return None };
+        let [SIGNATURE_VERSION, model, account, prefix, thinking, previous] = fields[..] else { return None };
         Some(Self {
             model: model.to_owned(),
             account: account.to_owned(),
             prefix: prefix.to_owned(),
             text: thinking.to_owned(),
-            before: before.to_owned(),
+            previous: previous.to_owned(),
         })
     }
 }
 
 /// A request after the checks.
 #[derive(Debug, PartialEq)]
-pub struct Checked {
+pub struct CheckedRequest {
     /// The request as the model reads it, without dropped blocks.
     pub request: Value,
     /// The value of `input_transformations`; empty if no block is affected.
@@ -63,8 +63,8 @@ pub fn check(
     model: &ModelSpec,
     betas: &[String],
     account: &Account,
-) -> Result<Checked, String> {
-    let mut checked = Checked { request: request.clone(), transformations: Vec::new() };
+) -> Result<CheckedRequest, String> {
+    let mut checked = CheckedRequest { request: request.clone(), transformations: Vec::new() };
     if model.generic {
         return Ok(checked);
     }
@@ -74,7 +74,7 @@ pub fn check(
         PrefixCheck::NewAccounts => account.is_new || behavior.is_some(),
         PrefixCheck::Always => true,
     };
-    let mut prefix = Prefix::new(request);
+    let mut prefix = PrefixHash::new(request);
     let mut last_thinking: Option<String> = None;
     let mut mismatched = false;
     let mut dropped: Vec<(usize, usize)> = Vec::new();
@@ -89,8 +89,8 @@ pub fn check(
             let path = format!("messages.{at}.content.{index}");
             let invalid = format!("{path}: Invalid `signature` in `thinking` block");
             let signature = block["signature"].as_str().unwrap_or_default();
-            let Some(signed) = Signature::read(signature) else { return Err(invalid) };
-            let in_order = last_thinking.as_ref().is_none_or(|last| *last == signed.before);
+            let Some(signed) = Signature::parse(signature) else { return Err(invalid) };
+            let in_order = last_thinking.as_ref().is_none_or(|last| *last == signed.previous);
             last_thinking = Some(digest(signature));
             if signed.text != digest(block["thinking"].as_str().unwrap_or_default()) {
                 let modified = format!(
@@ -107,7 +107,7 @@ pub fn check(
             } else if mismatched && enforced && behavior == Some("drop_block") {
                 Some(("thinking_dropped", "prefix_binding_mismatch"))
             } else if mismatched && enforced {
-                return Err(bound_elsewhere(&path, betas));
+                return Err(prefix_mismatch_error(&path, betas));
             } else if mismatched && model.prefix_check != PrefixCheck::Never {
                 Some(("thinking_mismatch_allowed", "prefix_binding_mismatch"))
             } else {
@@ -129,7 +129,7 @@ pub fn check(
     Ok(checked)
 }
 
-fn bound_elsewhere(path: &str, given: &[String]) -> String {
+fn prefix_mismatch_error(path: &str, given: &[String]) -> String {
     let header = betas::BINDING_CONTROLS;
     let mut text = format!(
         "{path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\"."
@@ -142,12 +142,12 @@ fn bound_elsewhere(path: &str, given: &[String]) -> String {
 
 /// Signs the thinking blocks of a reply that have no signature yet.
 pub fn sign(reply: &mut [Value], request: &Value, model: &str, account: &Account) {
-    let mut prefix = Prefix::new(request);
-    let mut before = String::new();
+    let mut prefix = PrefixHash::new(request);
+    let mut previous = String::new();
     for message in list(&request["messages"]) {
         for block in blocks(&message["content"]) {
             if block["type"] == "thinking" {
-                before = digest(block["signature"].as_str().unwrap_or_default());
+                previous = digest(block["signature"].as_str().unwrap_or_default());
             } else {
                 prefix.add(&message["role"], &block);
             }
@@ -162,17 +162,18 @@ pub fn sign(reply: &mut [Value], request: &Value, model: &str, account: &Account
             let text = digest(block["thinking"].as_str().unwrap_or_default());
             let account = &account.id;
             let prefix = prefix.digest();
-            block["signature"] = json!(format!("{FORM}.{model}.{account}.{prefix}.{text}.{before}"));
+            block["signature"] =
+                json!(format!("{SIGNATURE_VERSION}.{model}.{account}.{prefix}.{text}.{previous}"));
         }
-        before = digest(block["signature"].as_str().unwrap_or_default());
+        previous = digest(block["signature"].as_str().unwrap_or_default());
     }
 }
 
 /// The prompt before a thinking block, without the differences that the vendor ignores: the order
 /// of tools and of JSON keys, cache marks, white space around text, and other thinking blocks.
-struct Prefix(Sha256);
+struct PrefixHash(Sha256);
 
-impl Prefix {
+impl PrefixHash {
     fn new(request: &Value) -> Self {
         let deferred = |tool: &&Value| tool["defer_loading"] == true;
         let mut tools: Vec<String> =
@@ -266,7 +267,7 @@ mod tests {
         request
     }
 
-    fn checked(request: &Value, reader: &str) -> Result<Vec<Value>, String> {
+    fn transformations(request: &Value, reader: &str) -> Result<Vec<Value>, String> {
         check(request, catalog::find(reader).unwrap(), &[], &account()).map(|checked| checked.transformations)
     }
 
@@ -276,7 +277,7 @@ mod tests {
         let valid = |change: &dyn Fn(&mut Value)| {
             let mut request = original.clone();
             change(&mut request);
-            assert_eq!(checked(&request, SONNET), Ok(Vec::new()), "{request}");
+            assert_eq!(transformations(&request, SONNET), Ok(Vec::new()), "{request}");
         };
         valid(&|_| {});
         valid(&|request| request["tools"].as_array_mut().unwrap().reverse());
@@ -302,14 +303,14 @@ mod tests {
         let invalid = |path: &str, change: &dyn Fn(&mut Value)| {
             let mut request = original.clone();
             change(&mut request);
-            let refused = checked(&request, SONNET).unwrap_err();
+            let refusal = transformations(&request, SONNET).unwrap_err();
             let expected = format!(
                 "{path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\". That setting requires the `thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header."
             );
-            assert_eq!(refused, expected);
+            assert_eq!(refusal, expected);
             request["thinking"] =
                 json!({"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}});
-            let dropped = checked(&request, SONNET).unwrap();
+            let dropped = transformations(&request, SONNET).unwrap();
             assert_eq!(dropped[0]["path"], path);
             assert_eq!(dropped[0]["reason"], "prefix_binding_mismatch");
         };
@@ -347,7 +348,7 @@ mod tests {
 
     #[test]
     fn another_model_or_account_drops_blocks_without_an_error() {
-        let dropped = checked(&conversation(SONNET), "claude-haiku-5-5").unwrap();
+        let dropped = transformations(&conversation(SONNET), "claude-haiku-5-5").unwrap();
         assert_eq!(dropped[1]["reason"], "model_binding_mismatch");
         let other = Account { id: "org2".to_owned(), is_new: true };
         let checked = check(&conversation(SONNET), catalog::find(SONNET).unwrap(), &[], &other).unwrap();
@@ -358,10 +359,10 @@ mod tests {
     fn changed_thinking_text_is_refused() {
         let mut request = conversation(SONNET);
         request["messages"][3]["content"][0]["thinking"] = json!("changed");
-        let refused = checked(&request, SONNET).unwrap_err();
-        assert!(refused.contains("in the latest assistant message cannot be modified"), "{refused}");
+        let refusal = transformations(&request, SONNET).unwrap_err();
+        assert!(refusal.contains("in the latest assistant message cannot be modified"), "{refusal}");
         request["messages"][3]["content"][0]["signature"] = json!("bm9uc2Vuc2U=");
-        let refused = checked(&request, SONNET).unwrap_err();
-        assert_eq!(refused, "messages.3.content.0: Invalid `signature` in `thinking` block");
+        let refusal = transformations(&request, SONNET).unwrap_err();
+        assert_eq!(refusal, "messages.3.content.0: Invalid `signature` in `thinking` block");
     }
 }

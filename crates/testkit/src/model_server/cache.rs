@@ -11,11 +11,11 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::catalog::ModelSpec;
-use super::prompt::parts;
+use super::prompt::prompt_parts;
 
 /// The lifetime of a cached prefix after its last use, by the `ttl` of its mark.
-const SHORT_LIFE: Duration = Duration::from_secs(5 * 60);
-const LONG_LIFE: Duration = Duration::from_secs(60 * 60);
+const SHORT_LIFETIME: Duration = Duration::from_secs(5 * 60);
+const LONG_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// The number of blocks before a mark that are checked for a cached prefix.
 const LOOK_BACK: usize = 20;
@@ -28,59 +28,59 @@ pub struct Charge {
     /// Written to the cache.
     pub written: u64,
     /// The part of `written` that is cached for an hour.
-    pub written_for_an_hour: u64,
+    pub written_1h: u64,
     /// Read from the cache.
     pub read: u64,
 }
 
 /// The cached prefixes.
 #[derive(Debug, Default)]
-pub struct Cache {
+pub struct PromptCache {
     /// The expiry time and the lifetime after each use, by hash.
-    kept: HashMap<[u8; 32], (Duration, Duration)>,
-    least: u64,
+    entries: HashMap<[u8; 32], (Duration, Duration)>,
+    min_tokens: u64,
 }
 
 /// The prompt up to and including one block.
-struct Beginning {
-    print: [u8; 32],
+struct PromptPrefix {
+    hash: [u8; 32],
     tokens: u64,
-    life: Option<Duration>,
+    lifetime: Option<Duration>,
 }
 
-impl Cache {
+impl PromptCache {
     /// Creates an empty cache that ignores prefixes shorter than `least` tokens.
     pub fn new(least: u64) -> Self {
-        Self { kept: HashMap::new(), least }
+        Self { entries: HashMap::new(), min_tokens: least }
     }
 
     /// Charges `request` to `model` at the time `now`, and caches its prefixes.
     pub fn charge(&mut self, request: &Value, model: &ModelSpec, now: Duration) -> Charge {
-        self.kept.retain(|_, (forgotten, _)| *forgotten > now);
-        let beginnings = beginnings(request, model);
-        let total = beginnings.last().map_or(0, |last| last.tokens);
-        let least = self.least.max(model.min_cached);
-        let marks: Vec<usize> = (0..beginnings.len())
-            .filter(|at| beginnings[*at].life.is_some() && beginnings[*at].tokens >= least)
+        self.entries.retain(|_, (forgotten, _)| *forgotten > now);
+        let prefixes = prompt_prefixes(request, model);
+        let total = prefixes.last().map_or(0, |last| last.tokens);
+        let min_tokens = self.min_tokens.max(model.min_cached);
+        let marks: Vec<usize> = (0..prefixes.len())
+            .filter(|at| prefixes[*at].lifetime.is_some() && prefixes[*at].tokens >= min_tokens)
             .collect();
         let Some(last) = marks.last() else { return Charge { plain: total, ..Charge::default() } };
-        let near = marks.iter().flat_map(|mark| mark.saturating_sub(LOOK_BACK)..=*mark);
-        let found = near.filter(|at| self.kept.contains_key(&beginnings[*at].print)).max();
+        let candidates = marks.iter().flat_map(|mark| mark.saturating_sub(LOOK_BACK)..=*mark);
+        let found = candidates.filter(|at| self.entries.contains_key(&prefixes[*at].hash)).max();
         for at in marks.iter().copied().chain(found) {
-            let beginning = &beginnings[at];
-            let kept_life = self.kept.get(&beginning.print).map(|(_, life)| *life);
-            let life = beginning.life.max(kept_life).unwrap_or(SHORT_LIFE);
-            self.kept.insert(beginning.print, (now + life, life));
+            let prefix = &prefixes[at];
+            let kept_life = self.entries.get(&prefix.hash).map(|(_, life)| *life);
+            let life = prefix.lifetime.max(kept_life).unwrap_or(SHORT_LIFETIME);
+            self.entries.insert(prefix.hash, (now + life, life));
         }
-        let read = found.map_or(0, |at| beginnings[at].tokens);
-        let cached = beginnings[*last].tokens;
+        let read = found.map_or(0, |at| prefixes[at].tokens);
+        let cached = prefixes[*last].tokens;
         // Marks of one hour precede those of five minutes, so the last of them ends that part.
-        let long = marks.iter().rev().find(|at| beginnings[**at].life == Some(LONG_LIFE));
-        let long = long.map_or(0, |at| beginnings[*at].tokens);
+        let long = marks.iter().rev().find(|at| prefixes[**at].lifetime == Some(LONG_LIFETIME));
+        let long = long.map_or(0, |at| prefixes[*at].tokens);
         Charge {
             plain: total - cached.max(read),
             written: cached.saturating_sub(read),
-            written_for_an_hour: long.saturating_sub(read),
+            written_1h: long.saturating_sub(read),
             read,
         }
     }
@@ -88,25 +88,25 @@ impl Cache {
 
 /// Returns the tokens of the whole prompt of `request`.
 pub fn prompt_tokens(request: &Value, model: &ModelSpec) -> u64 {
-    beginnings(request, model).last().map_or(0, |last| last.tokens)
+    prompt_prefixes(request, model).last().map_or(0, |last| last.tokens)
 }
 
-fn beginnings(request: &Value, model: &ModelSpec) -> Vec<Beginning> {
-    let mut print = Sha256::new().chain_update(request["model"].to_string());
+fn prompt_prefixes(request: &Value, model: &ModelSpec) -> Vec<PromptPrefix> {
+    let mut hash = Sha256::new().chain_update(request["model"].to_string());
     let mut bytes = 0_usize;
     let thinking = format!("{}{}{}", request["thinking"], request["output_config"], request["tool_choice"]);
-    let beginnings = parts(request).into_iter().map(|part| {
+    let beginnings = prompt_parts(request).into_iter().map(|part| {
         let text = part.block.to_string();
         if !matches!(part.section.as_str(), "tools" | "system") {
-            print.update(&thinking);
+            hash.update(&thinking);
         }
         bytes += text.len();
-        print.update(format!("{}\n{}\n", part.section, text.len()));
-        print.update(text);
+        hash.update(format!("{}\n{}\n", part.section, text.len()));
+        hash.update(text);
         let tokens = model.tokens(bytes);
         let long = part.mark.as_ref().is_some_and(|mark| mark["ttl"] == "1h");
-        let life = part.mark.map(|_| if long { LONG_LIFE } else { SHORT_LIFE });
-        Beginning { print: print.clone().finalize().into(), tokens, life }
+        let lifetime = part.mark.map(|_| if long { LONG_LIFETIME } else { SHORT_LIFETIME });
+        PromptPrefix { hash: hash.clone().finalize().into(), tokens, lifetime }
     });
     beginnings.collect()
 }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn charges(requests: &[(Value, u64)]) -> Vec<(u64, u64, u64)> {
-        let mut cache = Cache::new(0);
+        let mut cache = PromptCache::new(0);
         let charge = |(request, now): &(Value, u64)| {
             let charge = cache.charge(request, &GENERIC, Duration::from_secs(*now));
             (charge.plain, charge.written, charge.read)
@@ -141,7 +141,7 @@ mod tests {
 
     // A block of text around four characters is 29 bytes, so three of them are 8, 15 and 22 tokens.
     #[test]
-    fn what_was_marked_is_read_until_five_minutes_after_its_last_use() {
+    fn marked_prefix_is_cached_for_five_minutes_after_its_last_use() {
         let whole = || request(&["aaaa", "bbbb", "cccc"], &[1]);
         let at = |times: &[u64]| charges(&times.iter().map(|now| (whole(), *now)).collect::<Vec<_>>());
         assert_eq!(at(&[0, 0]), [(7, 15, 0), (7, 0, 15)]);
@@ -150,18 +150,18 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_one_hour_are_kept_for_an_hour() {
+    fn one_hour_marks_are_cached_for_an_hour() {
         let mut long = request(&["aaaa", "bbbb"], &[0, 1]);
         long["messages"][0]["content"][0]["cache_control"]["ttl"] = json!("1h");
-        let mut cache = Cache::new(0);
+        let mut cache = PromptCache::new(0);
         let mut charge = |now| cache.charge(&long, &GENERIC, Duration::from_secs(now));
-        let expected = Charge { plain: 0, written: 15, written_for_an_hour: 8, read: 0 };
+        let expected = Charge { plain: 0, written: 15, written_1h: 8, read: 0 };
         assert_eq!(charge(0), expected);
-        assert_eq!(charge(3599), Charge { written: 7, written_for_an_hour: 0, read: 8, ..expected });
+        assert_eq!(charge(3599), Charge { written: 7, written_1h: 0, read: 8, ..expected });
     }
 
     #[test]
-    fn only_the_same_beginning_is_read() {
+    fn only_a_shared_prefix_is_read_from_the_cache() {
         let check = |second: Value, expected| {
             assert_eq!(charges(&[(request(&["aaaa", "bbbb"], &[1]), 0), (second, 1)])[1], expected);
         };
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn who_thinks_in_another_way_finds_the_instructions_and_nothing_that_was_said() {
+    fn other_thinking_settings_match_only_the_instructions() {
         let thinking = |thinking: &str| {
             let mut request = request(&["aaaa"], &[0]);
             request["system"] =
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_too_far_from_the_last_one_finds_nothing() {
+    fn marks_look_back_a_limited_number_of_blocks() {
         let texts = vec!["aaaa"; 30];
         let check = |new: usize, found: bool| {
             let marks = [new];

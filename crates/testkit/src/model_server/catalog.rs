@@ -6,7 +6,7 @@
 
 /// The extent to which a model accepts `"thinking": {"type": "disabled"}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disabled {
+pub enum DisabledThinking {
     /// At every effort.
     Accepted,
     /// Only at effort `high` or below.
@@ -64,7 +64,7 @@ pub struct ModelSpec {
     /// Set if a request without `thinking` uses adaptive thinking.
     pub thinks_by_default: bool,
     pub adaptive: bool,
-    pub disabled: Disabled,
+    pub disabled: DisabledThinking,
     /// Set if `enabled` with `budget_tokens` is accepted.
     pub enabled: bool,
     pub between_tools: bool,
@@ -108,13 +108,13 @@ pub struct ModelSpec {
 
 const ALL_EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 
-const NO_DISABLED: &str = "\"thinking.type.disabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control thinking behavior.";
+const NO_DISABLED_THINKING: &str = "\"thinking.type.disabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control thinking behavior.";
 
 /// The current wording of two that are known for this model.
 const NO_DISABLED_SONNET_5_5: &str = "To turn thinking off on this model, send \"thinking\": {\"type\": \"between_tools\"} instead of {\"type\": \"disabled\"}. The model does not think before responding. The short updates it writes between tool calls come back as thinking blocks.";
 
 /// Common to the models of 2026-07 and later.
-const FIFTH: ModelSpec = ModelSpec {
+const FIFTH_GENERATION: ModelSpec = ModelSpec {
     id: "",
     aliases: &[],
     display_name: "",
@@ -125,7 +125,7 @@ const FIFTH: ModelSpec = ModelSpec {
     max_output: 128_000,
     thinks_by_default: true,
     adaptive: true,
-    disabled: Disabled::Accepted,
+    disabled: DisabledThinking::Accepted,
     enabled: false,
     between_tools: false,
     forced_tool_choice: true,
@@ -151,11 +151,11 @@ const FIFTH: ModelSpec = ModelSpec {
 
 const FABLE: ModelSpec = ModelSpec {
     line: Some("fable"),
-    disabled: Disabled::Refused(NO_DISABLED),
+    disabled: DisabledThinking::Refused(NO_DISABLED_THINKING),
     display_updates: true,
     progress_notes: true,
     generation: 5,
-    ..FIFTH
+    ..FIFTH_GENERATION
 };
 
 const OPUS_4: ModelSpec = ModelSpec {
@@ -164,7 +164,7 @@ const OPUS_4: ModelSpec = ModelSpec {
     system_messages: false,
     reads_up_to: 1,
     generation: 1,
-    ..FIFTH
+    ..FIFTH_GENERATION
 };
 
 const FOUR_SIX: ModelSpec = ModelSpec {
@@ -214,7 +214,7 @@ pub const MODELS: &[ModelSpec] = &[
         id: "claude-opus-5-5",
         display_name: "Claude Opus 5.5",
         line: Some("opus"),
-        disabled: Disabled::Refused(NO_DISABLED),
+        disabled: DisabledThinking::Refused(NO_DISABLED_THINKING),
         forced_tool_choice: false,
         default_effort: "medium",
         display_updates: true,
@@ -222,14 +222,14 @@ pub const MODELS: &[ModelSpec] = &[
         prefix_check: PrefixCheck::NewAccounts,
         generation: 5,
         also_reads: &["claude-sonnet-5-5", "claude-haiku-5-5"],
-        ..FIFTH
+        ..FIFTH_GENERATION
     },
     ModelSpec {
         id: "claude-opus-5",
         display_name: "Claude Opus 5",
         line: Some("opus"),
-        disabled: Disabled::UpToHigh,
-        ..FIFTH
+        disabled: DisabledThinking::UpToHigh,
+        ..FIFTH_GENERATION
     },
     ModelSpec {
         id: "claude-opus-4-8",
@@ -254,7 +254,7 @@ pub const MODELS: &[ModelSpec] = &[
         id: "claude-sonnet-5-5",
         display_name: "Claude Sonnet 5.5",
         line: Some("sonnet"),
-        disabled: Disabled::Refused(NO_DISABLED_SONNET_5_5),
+        disabled: DisabledThinking::Refused(NO_DISABLED_SONNET_5_5),
         between_tools: true,
         forced_tool_choice: false,
         display_updates: true,
@@ -264,7 +264,7 @@ pub const MODELS: &[ModelSpec] = &[
         reads_up_to: 2,
         generation: 5,
         also_reads: &["claude-haiku-5-5"],
-        ..FIFTH
+        ..FIFTH_GENERATION
     },
     ModelSpec {
         id: "claude-sonnet-5",
@@ -274,7 +274,7 @@ pub const MODELS: &[ModelSpec] = &[
         min_cached: 1024,
         reads_up_to: 2,
         generation: 2,
-        ..FIFTH
+        ..FIFTH_GENERATION
     },
     ModelSpec {
         id: "claude-sonnet-4-6",
@@ -297,14 +297,14 @@ pub const MODELS: &[ModelSpec] = &[
         id: "claude-haiku-5-5",
         display_name: "Claude Haiku 5.5",
         line: Some("haiku"),
-        disabled: Disabled::UpToHigh,
+        disabled: DisabledThinking::UpToHigh,
         thinks_when_forced: false,
         default_effort: "medium",
         prefix_check: PrefixCheck::NewAccounts,
         account_bound: true,
         reads_up_to: 2,
         generation: 5,
-        ..FIFTH
+        ..FIFTH_GENERATION
     },
     ModelSpec {
         id: "claude-haiku-4-5",
@@ -353,7 +353,7 @@ pub const GENERIC: ModelSpec = ModelSpec {
     reads_up_to: u8::MAX,
     generation: 0,
     generic: true,
-    ..FIFTH
+    ..FIFTH_GENERATION
 };
 
 /// Finds a model of the vendor by its id or an alias, including retired ones.
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn models_read_the_thinking_that_the_vendor_lists() {
+    fn models_read_thinking_according_to_the_vendors_list() {
         for producer in ["claude-sonnet-5", "claude-opus-4-8", "claude-haiku-4-5", "claude-haiku-5-5"] {
             assert!(reads("claude-sonnet-5-5", producer), "{producer}");
         }

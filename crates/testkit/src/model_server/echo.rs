@@ -3,30 +3,30 @@
 
 use serde_json::Value;
 
-use super::prompt::{Spoken, list, spoken};
+use super::prompt::{MergedMessage, list, merged_messages};
 use super::search;
-use crate::play::Act;
+use crate::scripted_replies::ScriptedReply;
 
 /// Answers `request`: `call NAME {input}` calls a tool, any other text is echoed.
-pub fn echo(request: &Value) -> Act {
-    let messages = spoken(request);
+pub fn echo(request: &Value) -> ScriptedReply {
+    let messages = merged_messages(request);
     let Some(last) = messages.iter().rfind(|message| message.role != "system") else {
-        return Act::says("nobody said anything.");
+        return ScriptedReply::text("nobody said anything.");
     };
     if let Some(result) = last.blocks.iter().rfind(|block| block["type"] == "tool_result") {
-        return Act::says(&format!("the tool said: {}", text(&result["content"])));
+        return ScriptedReply::text(&format!("the tool said: {}", text(&result["content"])));
     }
-    let words = words(last);
-    if search::offered(request) {
-        return Act::searches_for(&words);
+    let words = last_text(last);
+    if search::is_offered(request) {
+        return ScriptedReply::default_search(&words);
     }
-    match wanted(request, &words) {
-        Some((name, input)) => Act::calls(name, &input),
-        None => Act::says(&format!("you said: {words}")),
+    match requested_call(request, &words) {
+        Some((name, input)) => ScriptedReply::tool_call(name, &input),
+        None => ScriptedReply::text(&format!("you said: {words}")),
     }
 }
 
-fn words(message: &Spoken) -> String {
+fn last_text(message: &MergedMessage) -> String {
     message.blocks.iter().rev().find_map(|block| block["text"].as_str()).unwrap_or_default().to_owned()
 }
 
@@ -36,9 +36,9 @@ fn text(content: &Value) -> String {
 
 /// Parses an instruction to call a tool. A preamble may precede it, so it is searched for anywhere
 /// in the text.
-fn wanted<'a>(request: &'a Value, words: &str) -> Option<(&'a str, Value)> {
-    let (_, order) = words.split_once("call ")?;
-    let (name, input) = order.split_once(' ').unwrap_or((order, "{}"));
+fn requested_call<'a>(request: &'a Value, words: &str) -> Option<(&'a str, Value)> {
+    let (_, instruction) = words.split_once("call ")?;
+    let (name, input) = instruction.split_once(' ').unwrap_or((instruction, "{}"));
     let mut names = list(&request["tools"]).iter().filter_map(|tool| tool["name"].as_str());
     let name = names.find(|tool| *tool == name.trim())?;
     let input: Value = serde_json::from_str(input.trim()).ok()?;

@@ -6,22 +6,22 @@
 use serde_json::Value;
 
 use super::betas;
-use super::prompt::{list, parts};
-use super::rules::extra;
+use super::prompt::{list, prompt_parts};
+use super::rules::extra_input_error;
 
 /// Refuses a request with the first field that the host does not know.
 pub fn check(json: &Value, betas: &[String]) -> Result<(), String> {
     if !betas.is_empty() {
         let values: Vec<_> = betas.iter().map(|beta| format!("`{beta}`")).collect();
-        return Err(betas::unexpected(&values.join(", ")));
+        return Err(betas::unexpected_values(&values.join(", ")));
     }
     if !json["output_config"].is_null() {
-        return Err(extra("output_config"));
+        return Err(extra_input_error("output_config"));
     }
     let kind = json["thinking"]["type"].as_str().unwrap_or_default();
     for field in ["display", "block_binding"] {
         if !json["thinking"][field].is_null() {
-            return Err(extra(&format!("thinking.{kind}.{field}")));
+            return Err(extra_input_error(&format!("thinking.{kind}.{field}")));
         }
     }
     if let Some(at) = list(&json["tools"]).iter().position(|tool| !tool["type"].is_null()) {
@@ -37,8 +37,8 @@ pub fn check(json: &Value, betas: &[String]) -> Result<(), String> {
         return Err(format!("messages.{at}.role: Input should be 'user' or 'assistant'"));
     }
     let with_ttl = |mark: &Option<Value>| mark.as_ref().is_some_and(|mark| !mark["ttl"].is_null());
-    match parts(json).into_iter().find(|part| with_ttl(&part.mark)) {
-        Some(part) => Err(extra(&format!("{}.cache_control.ephemeral.ttl", part.path))),
+    match prompt_parts(json).into_iter().find(|part| with_ttl(&part.mark)) {
+        Some(part) => Err(extra_input_error(&format!("{}.cache_control.ephemeral.ttl", part.path))),
         None => Ok(()),
     }
 }

@@ -4,13 +4,13 @@
 
 use serde_json::{Value, json};
 
-use super::catalog::{Disabled, Lifecycle, ModelSpec};
+use super::catalog::{DisabledThinking, Lifecycle, ModelSpec};
 
 /// Returns the record of one model.
 pub fn record(id: &str, model: &ModelSpec) -> Value {
     let support = |supported: bool| json!({ "supported": supported });
     let effort = |level: &str| support(model.effort.contains(&level));
-    let disabled = !matches!(model.disabled, Disabled::Refused(_));
+    let disabled = !matches!(model.disabled, DisabledThinking::Refused(_));
     // Not stated for each model: features that this server has no rules for count as supported.
     let capabilities = json!({
         "batch": support(true),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// One block of a prompt with its position.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct PromptPart {
     /// `tools`, `system`, or the role of a message.
     pub section: String,
     /// The block, without its cache mark.
@@ -17,39 +17,39 @@ pub struct Part {
 
 /// Consecutive messages of one role, which the model reads as one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spoken {
+pub struct MergedMessage {
     pub role: String,
     pub blocks: Vec<Value>,
 }
 
 /// Returns every block of `request`, in the order of the cache.
-pub fn parts(request: &Value) -> Vec<Part> {
+pub fn prompt_parts(request: &Value) -> Vec<PromptPart> {
     let section = |name: &'static str| {
         let placed = blocks(&request[name]).into_iter().enumerate();
-        placed.map(move |(at, block)| part(name, format!("{name}.{at}"), block))
+        placed.map(move |(at, block)| new_part(name, format!("{name}.{at}"), block))
     };
     let messages = list(&request["messages"]).iter().enumerate().flat_map(|(at, message)| {
         let role = message["role"].as_str().unwrap_or_default();
         let placed = blocks(&message["content"]).into_iter().enumerate();
         placed
-            .map(|(index, block)| part(role, format!("messages.{at}.content.{index}"), block))
+            .map(|(index, block)| new_part(role, format!("messages.{at}.content.{index}"), block))
             .collect::<Vec<_>>()
     });
     section("tools").chain(section("system")).chain(messages).collect()
 }
 
 /// Returns the messages of `request`, with consecutive messages of one role merged.
-pub fn spoken(request: &Value) -> Vec<Spoken> {
-    let mut spoken: Vec<Spoken> = Vec::new();
+pub fn merged_messages(request: &Value) -> Vec<MergedMessage> {
+    let mut merged: Vec<MergedMessage> = Vec::new();
     for message in list(&request["messages"]) {
         let role = message["role"].as_str().unwrap_or_default();
         let blocks = blocks(&message["content"]);
-        match spoken.last_mut() {
+        match merged.last_mut() {
             Some(last) if last.role == role => last.blocks.extend(blocks),
-            Some(_) | None => spoken.push(Spoken { role: role.to_owned(), blocks }),
+            Some(_) | None => merged.push(MergedMessage { role: role.to_owned(), blocks }),
         }
     }
-    spoken
+    merged
 }
 
 /// Returns the elements of an array; empty for any other value.
@@ -66,7 +66,7 @@ pub fn blocks(value: &Value) -> Vec<Value> {
     }
 }
 
-fn part(section: &str, path: String, mut block: Value) -> Part {
+fn new_part(section: &str, path: String, mut block: Value) -> PromptPart {
     let mark = block.as_object_mut().and_then(|fields| fields.remove("cache_control"));
-    Part { section: section.to_owned(), block, mark: mark.filter(|mark| !mark.is_null()), path }
+    PromptPart { section: section.to_owned(), block, mark: mark.filter(|mark| !mark.is_null()), path }
 }

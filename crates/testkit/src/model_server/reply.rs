@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::binding::{self, Account};
 use super::catalog::ModelSpec;
-use super::events::{Title, whole_block};
+use super::events::{MessageMeta, block_at};
 use super::search;
-use crate::play::{Act, Piece};
+use crate::scripted_replies::{ReplyPiece, ScriptedReply};
 
 /// Replaces the pieces of `reply` by those that the request receives, with signed thinking blocks.
 ///
@@ -14,15 +14,22 @@ use crate::play::{Act, Piece};
 /// it. Notes between tool calls are thinking blocks for models that support it, with their text at
 /// `display: "updates"` and `between_tools` (vendor's guide, thinking display and progress
 /// updates).
-pub fn shape(act: &mut Act, request: &Value, model: &ModelSpec, account: &Account, title: &Title) {
-    search::play(act, request, title.serial);
-    let mode = Mode::of(request, model);
-    act.pieces = std::mem::take(&mut act.pieces).into_iter().filter_map(|piece| mode.piece(piece)).collect();
+pub fn shape_reply(
+    reply: &mut ScriptedReply,
+    request: &Value,
+    model: &ModelSpec,
+    account: &Account,
+    meta: &MessageMeta,
+) {
+    search::expand_searches(reply, request, meta.serial);
+    let mode = DisplayMode::for_request(request, model);
+    reply.pieces =
+        std::mem::take(&mut reply.pieces).into_iter().filter_map(|piece| mode.apply(piece)).collect();
     let mut blocks: Vec<Value> =
-        act.pieces.iter().enumerate().map(|(index, piece)| whole_block(piece, title, index)).collect();
-    binding::sign(&mut blocks, request, &title.model, account);
-    for (piece, block) in act.pieces.iter_mut().zip(&blocks) {
-        if let Piece::Thinking { signature, .. } = piece {
+        reply.pieces.iter().enumerate().map(|(index, piece)| block_at(piece, meta, index)).collect();
+    binding::sign(&mut blocks, request, &meta.model, account);
+    for (piece, block) in reply.pieces.iter_mut().zip(&blocks) {
+        if let ReplyPiece::Thinking { signature, .. } = piece {
             block["signature"].as_str().unwrap_or_default().clone_into(signature);
         }
     }
@@ -30,15 +37,15 @@ pub fn shape(act: &mut Act, request: &Value, model: &ModelSpec, account: &Accoun
 
 /// The form in which thinking and notes are returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mode {
-    thinking: Shown,
-    note: Shown,
+struct DisplayMode {
+    thinking: BlockDisplay,
+    note: BlockDisplay,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
+enum BlockDisplay {
     /// No block.
-    No,
+    Omitted,
     /// A thinking block without its text.
     Empty,
     /// A thinking block with its text.
@@ -47,51 +54,51 @@ enum Shown {
     AsText,
 }
 
-impl Mode {
-    fn of(request: &Value, model: &ModelSpec) -> Self {
+impl DisplayMode {
+    fn for_request(request: &Value, model: &ModelSpec) -> Self {
         if model.generic {
-            return Self { thinking: Shown::Full, note: Shown::Full };
+            return Self { thinking: BlockDisplay::Full, note: BlockDisplay::Full };
         }
         let forced = matches!(request["tool_choice"]["type"].as_str(), Some("any" | "tool"));
         let by_default = if model.thinks_by_default { "adaptive" } else { "disabled" };
         let thinking = request["thinking"]["type"].as_str().unwrap_or(by_default);
         if thinking == "between_tools" {
-            return Self { thinking: Shown::No, note: Shown::Full };
+            return Self { thinking: BlockDisplay::Omitted, note: BlockDisplay::Full };
         }
         if thinking == "disabled" || (forced && !model.thinks_when_forced) {
-            return Self { thinking: Shown::No, note: Shown::AsText };
+            return Self { thinking: BlockDisplay::Omitted, note: BlockDisplay::AsText };
         }
         let by_default = if model.display_omitted { "omitted" } else { "summarized" };
         let display = request["thinking"]["display"].as_str().unwrap_or(by_default);
-        let thinking = if display == "summarized" { Shown::Full } else { Shown::Empty };
+        let thinking = if display == "summarized" { BlockDisplay::Full } else { BlockDisplay::Empty };
         let note = match display {
-            _ if !model.progress_notes => Shown::AsText,
-            "updates" => Shown::Full,
+            _ if !model.progress_notes => BlockDisplay::AsText,
+            "updates" => BlockDisplay::Full,
             _ => thinking,
         };
         Self { thinking, note }
     }
 
-    fn piece(self, piece: Piece) -> Option<Piece> {
+    fn apply(self, piece: ReplyPiece) -> Option<ReplyPiece> {
         match piece {
-            Piece::Thinking { thinking, signature } => self.thinking.block(thinking, signature),
-            Piece::Note(text) => self.note.block(text, String::new()),
-            Piece::Text(_)
-            | Piece::Call { .. }
-            | Piece::Raw(_)
-            | Piece::Search { .. }
-            | Piece::Cited { .. } => Some(piece),
+            ReplyPiece::Thinking { thinking, signature } => self.thinking.to_piece(thinking, signature),
+            ReplyPiece::Note(text) => self.note.to_piece(text, String::new()),
+            ReplyPiece::Text(_)
+            | ReplyPiece::Call { .. }
+            | ReplyPiece::Raw(_)
+            | ReplyPiece::Search { .. }
+            | ReplyPiece::Citation { .. } => Some(piece),
         }
     }
 }
 
-impl Shown {
-    fn block(self, text: String, signature: String) -> Option<Piece> {
+impl BlockDisplay {
+    fn to_piece(self, text: String, signature: String) -> Option<ReplyPiece> {
         match self {
-            Self::No => None,
-            Self::Empty => Some(Piece::Thinking { thinking: String::new(), signature }),
-            Self::Full => Some(Piece::Thinking { thinking: text, signature }),
-            Self::AsText => Some(Piece::Text(text)),
+            Self::Omitted => None,
+            Self::Empty => Some(ReplyPiece::Thinking { thinking: String::new(), signature }),
+            Self::Full => Some(ReplyPiece::Thinking { thinking: text, signature }),
+            Self::AsText => Some(ReplyPiece::Text(text)),
         }
     }
 }

@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::betas;
-use super::catalog::{Disabled, ModelSpec};
-use super::prompt::{Spoken, list, parts, spoken};
+use super::catalog::{DisabledThinking, ModelSpec};
+use super::prompt::{MergedMessage, list, merged_messages, prompt_parts};
 use super::search;
 
 /// The maximum number of cache marks in one request.
-const MARKS: usize = 4;
+const MAX_CACHE_MARKS: usize = 4;
 
 /// The supported image types.
-const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /// The values of the `anthropic-version` header. The newest one forbids sampling parameters on every model.
 const VERSIONS: [&str; 3] = ["2023-01-01", "2023-06-01", STRICT_VERSION];
@@ -32,7 +32,7 @@ pub enum Endpoint {
 
 /// A request with everything that its rules depend on.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct RuleInput<'a> {
     pub endpoint: Endpoint,
     pub json: &'a Value,
     pub betas: &'a [String],
@@ -41,7 +41,7 @@ pub struct Request<'a> {
 }
 
 /// Fields of `POST /v1/messages` without a beta header, from the request types of the vendor's client.
-const FIELDS: &[&str] = &[
+const REQUEST_FIELDS: &[&str] = &[
     "model",
     "messages",
     "max_tokens",
@@ -65,7 +65,7 @@ const FIELDS: &[&str] = &[
 ];
 
 /// The subset of these fields that `POST /v1/messages/count_tokens` accepts.
-const COUNTED_FIELDS: &[&str] = &[
+const COUNT_TOKENS_FIELDS: &[&str] = &[
     "model",
     "messages",
     "cache_control",
@@ -113,15 +113,17 @@ pub fn check_shape(endpoint: Endpoint, json: &Value, betas: &[String], version: 
         return Err("Input should be a valid dictionary or object to extract fields from".to_owned());
     };
     let allowed = match endpoint {
-        Endpoint::Messages => FIELDS,
-        Endpoint::CountTokens => COUNTED_FIELDS,
+        Endpoint::Messages => REQUEST_FIELDS,
+        Endpoint::CountTokens => COUNT_TOKENS_FIELDS,
     };
-    let by_beta = |field: &str| {
-        betas::FIELDS.iter().any(|(name, beta)| *name == field && betas.iter().any(|given| given == beta))
+    let allowed_by_beta = |field: &str| {
+        betas::BETA_FIELDS
+            .iter()
+            .any(|(name, beta)| *name == field && betas.iter().any(|given| given == beta))
     };
     for field in fields.keys() {
-        if !allowed.contains(&field.as_str()) && !by_beta(field) {
-            return Err(extra(field));
+        if !allowed.contains(&field.as_str()) && !allowed_by_beta(field) {
+            return Err(extra_input_error(field));
         }
     }
     match json["model"].as_str() {
@@ -131,7 +133,7 @@ pub fn check_shape(endpoint: Endpoint, json: &Value, betas: &[String], version: 
 }
 
 /// Checks a request to a model that exists.
-pub fn check(request: &Request<'_>) -> Result<(), String> {
+pub fn check_request(request: &RuleInput<'_>) -> Result<(), String> {
     let json = request.json;
     check_max_tokens(request)?;
     check_thinking(request)?;
@@ -143,32 +145,32 @@ pub fn check(request: &Request<'_>) -> Result<(), String> {
         return Err("messages: at least one message is required".to_owned());
     }
     list(&json["system"]).iter().try_for_each(check_text)?;
-    check_marks(json)?;
+    check_cache_marks(json)?;
     for (at, message) in list(&json["messages"]).iter().enumerate() {
-        check_role(request, at).map_err(|wrong| place(at, &wrong))?;
+        check_role(request, at).map_err(|wrong| with_message_path(at, &wrong))?;
         check_message(request, message).map_err(|wrong| format!("messages.{at}.{wrong}"))?;
     }
-    check_calls(&spoken(json))?;
+    check_calls(&merged_messages(json))?;
     check_tool_loop(request)?;
-    check_last_words(request)
+    check_last_message(request)
 }
 
 /// Adds the path of the message, except for the vendor's texts without one.
-fn place(at: usize, wrong: &str) -> String {
-    if wrong == NO_SYSTEM_MESSAGES { wrong.to_owned() } else { format!("messages.{at}.{wrong}") }
+fn with_message_path(at: usize, error: &str) -> String {
+    if error == NO_SYSTEM_MESSAGES { error.to_owned() } else { format!("messages.{at}.{error}") }
 }
 
 /// Returns the error text for a field that is unknown at `path`.
-pub fn extra(path: &str) -> String {
+pub fn extra_input_error(path: &str) -> String {
     format!("{path}: Extra inputs are not permitted")
 }
 
-fn check_max_tokens(request: &Request<'_>) -> Result<(), String> {
+fn check_max_tokens(request: &RuleInput<'_>) -> Result<(), String> {
     if request.endpoint == Endpoint::CountTokens {
         return Ok(());
     }
     let json = request.json;
-    let most = request.model.max_output;
+    let max = request.model.max_output;
     match json["max_tokens"].as_u64() {
         None if json["max_tokens"].is_null() => Err("max_tokens: Field required".to_owned()),
         None => Err("max_tokens: Input should be a valid integer".to_owned()),
@@ -176,17 +178,17 @@ fn check_max_tokens(request: &Request<'_>) -> Result<(), String> {
         Some(0) if json["stream"] == true => {
             Err("max_tokens: Input should be greater than or equal to 1".to_owned())
         }
-        Some(tokens) if tokens > most => {
+        Some(tokens) if tokens > max => {
             let model = json["model"].as_str().unwrap_or_default();
             Err(format!(
-                "max_tokens: {tokens} > {most}, which is the maximum allowed number of output tokens for {model}"
+                "max_tokens: {tokens} > {max}, which is the maximum allowed number of output tokens for {model}"
             ))
         }
         Some(_) => Ok(()),
     }
 }
 
-fn check_thinking(request: &Request<'_>) -> Result<(), String> {
+fn check_thinking(request: &RuleInput<'_>) -> Result<(), String> {
     let thinking = &request.json["thinking"];
     let model = request.model;
     if thinking.is_null() {
@@ -200,7 +202,7 @@ fn check_thinking(request: &Request<'_>) -> Result<(), String> {
             return Err("adaptive thinking is not supported on this model".to_owned());
         }
         "disabled" => {
-            if let Disabled::Refused(text) = model.disabled {
+            if let DisabledThinking::Refused(text) = model.disabled {
                 return Err(text.to_owned());
             }
         }
@@ -223,7 +225,7 @@ fn check_thinking(request: &Request<'_>) -> Result<(), String> {
 
 /// `display` and `block_binding` are valid only with `adaptive` and `enabled`, and two of their
 /// values only with a beta header.
-fn check_thinking_fields(request: &Request<'_>, kind: &str) -> Result<(), String> {
+fn check_thinking_fields(request: &RuleInput<'_>, kind: &str) -> Result<(), String> {
     let has = |beta: &str| request.betas.iter().any(|given| given == beta);
     let allowed: &[&str] = match kind {
         "adaptive" if has(betas::BINDING_CONTROLS) => &["display", "block_binding"],
@@ -239,7 +241,7 @@ fn check_thinking_fields(request: &Request<'_>, kind: &str) -> Result<(), String
             continue;
         }
         if !allowed.contains(&field.as_str()) {
-            return Err(extra(&path));
+            return Err(extra_input_error(&path));
         }
         match (field.as_str(), value.as_str()) {
             ("display", Some("omitted" | "summarized")) => {}
@@ -272,34 +274,34 @@ fn check_block_binding(path: &str, binding: &Value) -> Result<(), String> {
             ("prefix_mismatch_behavior", _) => {
                 return Err(format!("{path}.{field}: Input should be 'error' or 'drop_block'"));
             }
-            _ => return Err(extra(&format!("{path}.{field}"))),
+            _ => return Err(extra_input_error(&format!("{path}.{field}"))),
         }
     }
     Ok(())
 }
 
-fn check_budget(request: &Request<'_>) -> Result<(), String> {
+fn check_budget(request: &RuleInput<'_>) -> Result<(), String> {
     let budget = &request.json["thinking"]["budget_tokens"];
-    let most = request.json["max_tokens"].as_u64();
+    let max_tokens = request.json["max_tokens"].as_u64();
     match budget.as_u64() {
         None => Err("thinking.enabled.budget_tokens: Field required".to_owned()),
         Some(budget) if budget < 1024 => {
             Err("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024".to_owned())
         }
-        Some(budget) if most.is_some_and(|most| most <= budget) => {
+        Some(budget) if max_tokens.is_some_and(|max_tokens| max_tokens <= budget) => {
             Err("`max_tokens` must be greater than `thinking.budget_tokens`".to_owned())
         }
         Some(_) => Ok(()),
     }
 }
 
-fn check_effort(request: &Request<'_>) -> Result<(), String> {
+fn check_effort(request: &RuleInput<'_>) -> Result<(), String> {
     let config = &request.json["output_config"];
     for field in config.as_object().into_iter().flat_map(serde_json::Map::keys) {
-        let by_beta =
+        let allowed_by_beta =
             field == "task_budget" && request.betas.iter().any(|beta| beta == "task-budgets-2026-03-13");
-        if !matches!(field.as_str(), "effort" | "format") && !by_beta {
-            return Err(extra(&format!("output_config.{field}")));
+        if !matches!(field.as_str(), "effort" | "format") && !allowed_by_beta {
+            return Err(extra_input_error(&format!("output_config.{field}")));
         }
     }
     if !config.is_null() && !config.is_object() {
@@ -311,7 +313,7 @@ fn check_effort(request: &Request<'_>) -> Result<(), String> {
     let effort = check_level(request.model, "output_config.effort", &config["effort"])?;
     let thinking = request.json["thinking"]["type"].as_str().unwrap_or_default();
     let limited = thinking == "between_tools"
-        || (thinking == "disabled" && request.model.disabled == Disabled::UpToHigh);
+        || (thinking == "disabled" && request.model.disabled == DisabledThinking::UpToHigh);
     if limited && !request.model.generic && matches!(effort, "xhigh" | "max") {
         return Err(format!(
             "output_config.effort '{effort}' is not supported when thinking is disabled on this model. Use effort 'high' or below, or enable thinking."
@@ -341,7 +343,7 @@ fn check_level<'a>(model: &ModelSpec, path: &str, value: &'a Value) -> Result<&'
 }
 
 /// Refuses sampling parameters other than the default.
-fn check_sampling(request: &Request<'_>) -> Result<(), String> {
+fn check_sampling(request: &RuleInput<'_>) -> Result<(), String> {
     let allowed = request.model.sampling && request.version != STRICT_VERSION;
     for field in ["temperature", "top_p", "top_k"] {
         let value = &request.json[field];
@@ -379,14 +381,14 @@ fn check_tools(json: &Value) -> Result<(), String> {
         }
         for field in tool.as_object().into_iter().flat_map(serde_json::Map::keys) {
             if !TOOL_FIELDS.contains(&field.as_str()) {
-                return Err(extra(&format!("tools.{at}.custom.{field}")));
+                return Err(extra_input_error(&format!("tools.{at}.custom.{field}")));
             }
         }
     }
     Ok(())
 }
 
-fn check_tool_choice(request: &Request<'_>) -> Result<(), String> {
+fn check_tool_choice(request: &RuleInput<'_>) -> Result<(), String> {
     let choice = &request.json["tool_choice"];
     match choice["type"].as_str() {
         None if choice.is_null() => Ok(()),
@@ -407,7 +409,7 @@ fn check_tool_choice(request: &Request<'_>) -> Result<(), String> {
 const NO_SYSTEM_MESSAGES: &str = "role 'system' is not supported on this model";
 
 /// A system message follows a user message and is the last one or followed by the assistant's.
-fn check_role(request: &Request<'_>, at: usize) -> Result<(), String> {
+fn check_role(request: &RuleInput<'_>, at: usize) -> Result<(), String> {
     let messages = list(&request.json["messages"]);
     let role = |at: usize| messages.get(at).and_then(|message| message["role"].as_str());
     match role(at).unwrap_or_default() {
@@ -426,17 +428,17 @@ fn check_role(request: &Request<'_>, at: usize) -> Result<(), String> {
     }
 }
 
-fn check_message(request: &Request<'_>, message: &Value) -> Result<(), String> {
+fn check_message(request: &RuleInput<'_>, message: &Value) -> Result<(), String> {
     let role = message["role"].as_str().unwrap_or_default();
     for field in message.as_object().into_iter().flat_map(serde_json::Map::keys) {
-        let needed = match field.as_str() {
+        let required_beta = match field.as_str() {
             "role" | "content" => continue,
             "clear_at" if role == "system" => Some(betas::SYSTEM_CLEAR_AT),
             "output_config" if role == "system" => Some(betas::MESSAGE_OUTPUT_CONFIG),
             _ => None,
         };
-        if !needed.is_some_and(|beta| request.betas.iter().any(|given| given == beta)) {
-            return Err(extra(field));
+        if !required_beta.is_some_and(|beta| request.betas.iter().any(|given| given == beta)) {
+            return Err(extra_input_error(field));
         }
     }
     check_message_effort(request, message)?;
@@ -458,7 +460,7 @@ fn check_message(request: &Request<'_>, message: &Value) -> Result<(), String> {
 }
 
 /// The effort of a system message applies from the next turn on; changing it requires thinking.
-fn check_message_effort(request: &Request<'_>, message: &Value) -> Result<(), String> {
+fn check_message_effort(request: &RuleInput<'_>, message: &Value) -> Result<(), String> {
     let effort = &message["output_config"]["effort"];
     if effort.is_null() {
         return Ok(());
@@ -476,7 +478,7 @@ fn check_message_effort(request: &Request<'_>, message: &Value) -> Result<(), St
     Ok(())
 }
 
-fn check_block(request: &Request<'_>, role: &str, block: &Value) -> Result<(), String> {
+fn check_block(request: &RuleInput<'_>, role: &str, block: &Value) -> Result<(), String> {
     let kind = block["type"].as_str().unwrap_or_default();
     let has = |beta: &str| request.betas.iter().any(|given| given == beta);
     match (kind, role) {
@@ -486,7 +488,7 @@ fn check_block(request: &Request<'_>, role: &str, block: &Value) -> Result<(), S
         {
             Ok(())
         }
-        ("image", "user") => check_picture(&block["source"]),
+        ("image", "user") => check_image(&block["source"]),
         ("document" | "search_result", "user") => Ok(()),
         ("tool_result", "user") if block["tool_use_id"].is_string() => Ok(()),
         ("tool_use", "assistant") => check_call(block),
@@ -507,7 +509,7 @@ fn check_block(request: &Request<'_>, role: &str, block: &Value) -> Result<(), S
     let Some((_, allowed)) = BLOCK_FIELDS.iter().find(|(name, _)| *name == kind) else { return Ok(()) };
     for field in block.as_object().into_iter().flat_map(serde_json::Map::keys) {
         if field != "type" && !allowed.contains(&field.as_str()) {
-            return Err(extra(&format!("{kind}.{field}")));
+            return Err(extra_input_error(&format!("{kind}.{field}")));
         }
     }
     Ok(())
@@ -524,8 +526,8 @@ fn check_text(block: &Value) -> Result<(), String> {
     }
 }
 
-fn check_picture(source: &Value) -> Result<(), String> {
-    let known = source["media_type"].as_str().is_some_and(|kind| PICTURES.contains(&kind));
+fn check_image(source: &Value) -> Result<(), String> {
+    let known = source["media_type"].as_str().is_some_and(|kind| IMAGE_TYPES.contains(&kind));
     let data = source["data"].as_str().unwrap_or_default();
     let base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
     if source["type"] != "base64" || !known {
@@ -554,15 +556,15 @@ fn check_call(block: &Value) -> Result<(), String> {
 
 /// Checks cache marks: at most four, never on thinking or empty text, and one hour before five
 /// minutes.
-fn check_marks(request: &Value) -> Result<(), String> {
-    let marked: Vec<_> = parts(request).into_iter().filter(|part| part.mark.is_some()).collect();
-    if marked.len() > MARKS {
+fn check_cache_marks(request: &Value) -> Result<(), String> {
+    let marked: Vec<_> = prompt_parts(request).into_iter().filter(|part| part.mark.is_some()).collect();
+    if marked.len() > MAX_CACHE_MARKS {
         let found = marked.len();
         return Err(format!(
-            "A maximum of {MARKS} blocks with cache_control may be provided. Found {found}."
+            "A maximum of {MAX_CACHE_MARKS} blocks with cache_control may be provided. Found {found}."
         ));
     }
-    let mut short_before = false;
+    let mut seen_short = false;
     for part in &marked {
         let path = &part.path;
         let kind = &part.block["type"];
@@ -580,14 +582,14 @@ fn check_marks(request: &Value) -> Result<(), String> {
             ));
         }
         match mark["ttl"].as_str() {
-            Some("1h") if short_before => {
+            Some("1h") if seen_short => {
                 return Err(format!(
                     "{path}.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."
                 ));
             }
             Some("1h") => {}
-            Some("5m") => short_before = true,
-            None if mark["ttl"].is_null() => short_before = true,
+            Some("5m") => seen_short = true,
+            None if mark["ttl"].is_null() => seen_short = true,
             _ => return Err(format!("{path}.cache_control.ttl: Input should be '5m' or '1h'")),
         }
     }
@@ -596,10 +598,10 @@ fn check_marks(request: &Value) -> Result<(), String> {
 
 /// Every call must be answered by the next message, every result must have its call, and results
 /// must come first.
-fn check_calls(spoken: &[Spoken]) -> Result<(), String> {
+fn check_calls(messages: &[MergedMessage]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     let mut open: BTreeSet<&str> = BTreeSet::new();
-    for (at, message) in spoken.iter().enumerate() {
+    for (at, message) in messages.iter().enumerate() {
         let results = message.blocks.iter().take_while(|block| block["type"] == "tool_result");
         for result in results {
             let id = result["tool_use_id"].as_str().unwrap_or_default();
@@ -635,7 +637,7 @@ fn check_calls(spoken: &[Spoken]) -> Result<(), String> {
 }
 
 /// With a thinking budget, the turn that tool results continue begins with thinking.
-fn check_tool_loop(request: &Request<'_>) -> Result<(), String> {
+fn check_tool_loop(request: &RuleInput<'_>) -> Result<(), String> {
     if request.json["thinking"]["type"] != "enabled" || request.model.generic {
         return Ok(());
     }
@@ -656,11 +658,11 @@ fn check_tool_loop(request: &Request<'_>) -> Result<(), String> {
     ))
 }
 
-fn check_last_words(request: &Request<'_>) -> Result<(), String> {
-    let messages = spoken(request.json);
+fn check_last_message(request: &RuleInput<'_>) -> Result<(), String> {
+    let messages = merged_messages(request.json);
     let Some(last) = messages.last().filter(|last| last.role == "assistant") else { return Ok(()) };
     // A paused turn is sent back unchanged, and the server continues it.
-    if search::offered(request.json) && search::is_paused(&last.blocks) {
+    if search::is_offered(request.json) && search::is_paused(&last.blocks) {
         return Ok(());
     }
     if !request.model.prefill {
@@ -675,7 +677,7 @@ fn check_last_words(request: &Request<'_>) -> Result<(), String> {
 }
 
 /// Refuses a prompt that does not fit into the window.
-pub fn check_length(tokens: u64, window: u64) -> Result<(), String> {
+pub fn check_prompt_length(tokens: u64, window: u64) -> Result<(), String> {
     if tokens > window {
         return Err(format!("prompt is too long: {tokens} tokens > {window} maximum"));
     }

@@ -8,14 +8,14 @@
 use serde_json::{Value, json};
 
 use super::prompt::list;
-use super::rules::extra;
-use crate::play::{Act, Found, Page, Piece};
+use super::rules::extra_input_error;
+use crate::scripted_replies::{ReplyPiece, ScriptedReply, SearchOutcome, WebPage};
 
 /// The types of the web search tool.
-const WEB_SEARCH: &[&str] = &["web_search_20250305", "web_search_20260209", "web_search_20260318"];
+const WEB_SEARCH_TYPES: &[&str] = &["web_search_20250305", "web_search_20260209", "web_search_20260318"];
 
 /// The types of the vendor's other tools, from `tool_union_param` of the client.
-const OTHERS: &[&str] = &[
+const OTHER_TOOL_TYPES: &[&str] = &[
     "bash_20250124",
     "browser_toolset_20260801",
     "code_execution_20250522",
@@ -36,7 +36,7 @@ const OTHERS: &[&str] = &[
 ];
 
 /// The fields of the web search tool besides `type` and `name`. The newest type has one more.
-const FIELDS: &[&str] = &[
+const WEB_SEARCH_FIELDS: &[&str] = &[
     "type",
     "name",
     "allowed_callers",
@@ -50,24 +50,25 @@ const FIELDS: &[&str] = &[
 ];
 
 /// Returns the web search tool of `request`, if it has one.
-fn tool(request: &Value) -> Option<&Value> {
-    let is_search = |tool: &&Value| tool["type"].as_str().is_some_and(|kind| WEB_SEARCH.contains(&kind));
+fn search_tool(request: &Value) -> Option<&Value> {
+    let is_search =
+        |tool: &&Value| tool["type"].as_str().is_some_and(|kind| WEB_SEARCH_TYPES.contains(&kind));
     list(&request["tools"]).iter().find(is_search)
 }
 
 /// Returns true if `request` lets the server search.
-pub fn offered(request: &Value) -> bool {
-    tool(request).is_some()
+pub fn is_offered(request: &Value) -> bool {
+    search_tool(request).is_some()
 }
 
 /// Checks the tool at index `at`, whose type is one of the vendor's.
 pub fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
     let kind = tool["type"].as_str().unwrap_or_default();
-    if OTHERS.contains(&kind) {
+    if OTHER_TOOL_TYPES.contains(&kind) {
         return Ok(());
     }
-    if !WEB_SEARCH.contains(&kind) {
-        return Err(unknown_type(kind, at));
+    if !WEB_SEARCH_TYPES.contains(&kind) {
+        return Err(unknown_type_error(kind, at));
     }
     let path = |field: &str| format!("tools.{at}.{kind}.{field}");
     if tool["name"] != "web_search" {
@@ -75,9 +76,9 @@ pub fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
     }
     let newest = kind == "web_search_20260318";
     for field in tool.as_object().into_iter().flat_map(serde_json::Map::keys) {
-        let known = FIELDS.contains(&field.as_str()) || newest && field == "response_inclusion";
+        let known = WEB_SEARCH_FIELDS.contains(&field.as_str()) || newest && field == "response_inclusion";
         if !known {
-            return Err(extra(&path(field)));
+            return Err(extra_input_error(&path(field)));
         }
     }
     if !tool["max_uses"].is_null() && tool["max_uses"].as_u64().is_none_or(|uses| uses == 0) {
@@ -102,8 +103,9 @@ pub fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
 }
 
 /// Returns the error text for a tool of unknown type.
-pub fn unknown_type(kind: &str, at: usize) -> String {
-    let mut known: Vec<_> = WEB_SEARCH.iter().chain(OTHERS).map(|kind| format!("'{kind}'")).collect();
+pub fn unknown_type_error(kind: &str, at: usize) -> String {
+    let mut known: Vec<_> =
+        WEB_SEARCH_TYPES.iter().chain(OTHER_TOOL_TYPES).map(|kind| format!("'{kind}'")).collect();
     known.sort_unstable();
     let known = known.join(", ");
     format!(
@@ -136,9 +138,9 @@ pub fn check_blocks(content: &[Value]) -> Result<(), String> {
                         "content.{at}: unexpected `tool_use_id` found in `web_search_tool_result` blocks: {id}"
                     ));
                 }
-                let sealed =
+                let is_encrypted =
                     |page: &Value| page["encrypted_content"].as_str().is_some_and(|it| !it.is_empty());
-                if !list(&block["content"]).iter().all(sealed) {
+                if !list(&block["content"]).iter().all(is_encrypted) {
                     return Err(format!(
                         "content.{at}.web_search_tool_result.content.0.encrypted_content: Field required"
                     ));
@@ -158,39 +160,45 @@ pub fn is_paused(blocks: &[Value]) -> bool {
 
 /// Replaces searches and citations by the blocks that the vendor sends, within the `max_uses` of
 /// the request.
-pub fn play(act: &mut Act, request: &Value, serial: usize) {
-    let most = tool(request).and_then(|tool| tool["max_uses"].as_u64()).unwrap_or(u64::MAX);
+pub fn expand_searches(reply: &mut ScriptedReply, request: &Value, serial: usize) {
+    let max_uses = search_tool(request).and_then(|tool| tool["max_uses"].as_u64()).unwrap_or(u64::MAX);
     let mut searches = 0;
-    let pieces = std::mem::take(&mut act.pieces).into_iter().flat_map(|piece| match piece {
-        Piece::Search { query, found } => {
+    let pieces = std::mem::take(&mut reply.pieces).into_iter().flat_map(|piece| match piece {
+        ReplyPiece::Search { query, outcome: found } => {
             searches += 1;
             let id = format!("srvtoolu_{serial:06}_{searches}");
             let found = match found {
-                Found::Pages(_) if searches > most => Found::Error("max_uses_exceeded".to_owned()),
-                Found::Pages(_) | Found::Error(_) | Found::Pending => found,
+                SearchOutcome::Pages(_) if searches > max_uses => {
+                    SearchOutcome::Error("max_uses_exceeded".to_owned())
+                }
+                SearchOutcome::Pages(_) | SearchOutcome::Error(_) | SearchOutcome::Pending => found,
             };
-            search(&query, &id, found)
+            search_pieces(&query, &id, found)
         }
-        Piece::Cited { text, page } => vec![cited(&text, &page)],
-        Piece::Text(_) | Piece::Thinking { .. } | Piece::Note(_) | Piece::Call { .. } | Piece::Raw(_) => {
+        ReplyPiece::Citation { text, page } => vec![cited_piece(&text, &page)],
+        ReplyPiece::Text(_)
+        | ReplyPiece::Thinking { .. }
+        | ReplyPiece::Note(_)
+        | ReplyPiece::Call { .. }
+        | ReplyPiece::Raw(_) => {
             vec![piece]
         }
     });
-    act.pieces = pieces.collect();
+    reply.pieces = pieces.collect();
 }
 
-fn search(query: &str, id: &str, found: Found) -> Vec<Piece> {
+fn search_pieces(query: &str, id: &str, found: SearchOutcome) -> Vec<ReplyPiece> {
     let call = json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": query}});
     let content = match found {
-        Found::Pages(pages) => pages.iter().map(page).collect(),
-        Found::Error(code) => json!({"type": "web_search_tool_result_error", "error_code": code}),
-        Found::Pending => return vec![Piece::Raw(call)],
+        SearchOutcome::Pages(pages) => pages.iter().map(page_block).collect(),
+        SearchOutcome::Error(code) => json!({"type": "web_search_tool_result_error", "error_code": code}),
+        SearchOutcome::Pending => return vec![ReplyPiece::Raw(call)],
     };
     let result = json!({"type": "web_search_tool_result", "tool_use_id": id, "content": content});
-    vec![Piece::Raw(call), Piece::Raw(result)]
+    vec![ReplyPiece::Raw(call), ReplyPiece::Raw(result)]
 }
 
-fn page(page: &Page) -> Value {
+fn page_block(page: &WebPage) -> Value {
     json!({
         "type": "web_search_result",
         "url": page.url,
@@ -200,7 +208,7 @@ fn page(page: &Page) -> Value {
     })
 }
 
-fn cited(text: &str, page: &Page) -> Piece {
+fn cited_piece(text: &str, page: &WebPage) -> ReplyPiece {
     let citation = json!({
         "type": "web_search_result_location",
         "url": page.url,
@@ -208,23 +216,23 @@ fn cited(text: &str, page: &Page) -> Piece {
         "encrypted_index": format!("index-{}", page.url.len()),
         "cited_text": page.words,
     });
-    Piece::Raw(json!({"type": "text", "text": text, "citations": [citation]}))
+    ReplyPiece::Raw(json!({"type": "text", "text": text, "citations": [citation]}))
 }
 
 /// Returns the value of `usage.server_tool_use`; failed searches are not charged. `None` if the
 /// request did not allow searches.
-pub fn usage(act: &Act, request: &Value) -> Option<Value> {
-    tool(request)?;
-    let is_charged = |piece: &&Piece| match piece {
-        Piece::Raw(block) => block["type"] == "web_search_tool_result" && block["content"].is_array(),
-        Piece::Text(_)
-        | Piece::Thinking { .. }
-        | Piece::Note(_)
-        | Piece::Call { .. }
-        | Piece::Search { .. }
-        | Piece::Cited { .. } => false,
+pub fn usage(reply: &ScriptedReply, request: &Value) -> Option<Value> {
+    search_tool(request)?;
+    let is_charged = |piece: &&ReplyPiece| match piece {
+        ReplyPiece::Raw(block) => block["type"] == "web_search_tool_result" && block["content"].is_array(),
+        ReplyPiece::Text(_)
+        | ReplyPiece::Thinking { .. }
+        | ReplyPiece::Note(_)
+        | ReplyPiece::Call { .. }
+        | ReplyPiece::Search { .. }
+        | ReplyPiece::Citation { .. } => false,
     };
-    let searches = act.pieces.iter().filter(is_charged).count();
+    let searches = reply.pieces.iter().filter(is_charged).count();
     Some(json!({"web_search_requests": searches, "web_fetch_requests": 0}))
 }
 
@@ -233,14 +241,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_web_search_tool_has_the_fields_of_the_vendor() {
+    fn web_search_tool_has_the_fields_of_the_vendor() {
         let check = |change: Value, refusal: Option<&str>| {
             let mut tool = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 2});
             tool.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-            let told = check_tool(&tool, 0).err();
-            match (&told, refusal) {
-                (Some(told), Some(refusal)) => assert!(told.contains(refusal), "{told}"),
-                (told, refusal) => assert_eq!(told.is_some(), refusal.is_some(), "{tool}: {told:?}"),
+            let message = check_tool(&tool, 0).err();
+            match (&message, refusal) {
+                (Some(message), Some(refusal)) => assert!(message.contains(refusal), "{message}"),
+                (message, refusal) => assert_eq!(message.is_some(), refusal.is_some(), "{tool}: {message:?}"),
             }
         };
         check(json!({}), None);

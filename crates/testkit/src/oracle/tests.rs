@@ -7,8 +7,8 @@ use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Ledger, examine};
-use crate::model_server::Received;
+use super::{Observations, find_violations};
+use crate::model_server::MessagesRequest;
 
 const SCHEMA: &str = concat!(
     include_str!("../../../journal/src/db/format_1.sql"),
@@ -18,7 +18,7 @@ const SCHEMA: &str = concat!(
     include_str!("../../../journal/src/db/format_5.sql")
 );
 
-const SOUND: &str = r#"
+const VALID_ROWS: &str = r#"
     INSERT INTO heads VALUES ('main', NULL, 's1');
     INSERT INTO moves (id, at, branch, why, to_session) VALUES (1, 1, 'main', 'created', 's1');
     INSERT INTO entries VALUES
@@ -39,54 +39,55 @@ const SOUND: &str = r#"
     ALTER TABLE reports ADD COLUMN label TEXT NOT NULL DEFAULT ';';
 "#;
 
-const CREATED: &str = r#"{"session_id":"s1","event":"created","timestamp":"t","parent_session_id":null}"#;
+const CREATED_EVENT: &str =
+    r#"{"session_id":"s1","event":"created","timestamp":"t","parent_session_id":null}"#;
 
-fn sound() -> TempDir {
+fn valid_directory() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
     std::fs::create_dir(&state).unwrap();
     std::fs::set_permissions(&state, PermissionsExt::from_mode(0o700)).unwrap();
-    sql(dir.path(), SCHEMA);
-    sql(dir.path(), SOUND);
-    file(dir.path(), "state/sessions.json", "s1");
-    file(dir.path(), "state/pending_updates.json", r#"[{"ts":"t","message":"three"}]"#);
-    file(dir.path(), "state/session_history.jsonl", &format!("{CREATED}\n"));
-    mode(&state.join("journal.db"), 0o600);
+    execute_sql(dir.path(), SCHEMA);
+    execute_sql(dir.path(), VALID_ROWS);
+    write_file(dir.path(), "state/sessions.json", "s1");
+    write_file(dir.path(), "state/pending_updates.json", r#"[{"ts":"t","message":"three"}]"#);
+    write_file(dir.path(), "state/session_history.jsonl", &format!("{CREATED_EVENT}\n"));
+    set_mode(&state.join("journal.db"), 0o600);
     dir
 }
 
-fn sql(root: &Path, statements: &str) {
+fn execute_sql(root: &Path, statements: &str) {
     let database = Connection::open(root.join("state/journal.db")).unwrap();
     database.pragma_update(None, "foreign_keys", false).unwrap();
     database.pragma_update(None, "synchronous", "OFF").unwrap();
     database.execute_batch(statements).unwrap();
 }
 
-fn file(root: &Path, name: &str, text: &str) {
+fn write_file(root: &Path, name: &str, text: &str) {
     std::fs::write(root.join(name), text).unwrap();
-    mode(&root.join(name), 0o600);
+    set_mode(&root.join(name), 0o600);
 }
 
-fn mode(path: &Path, mode: u32) {
+fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
 }
 
 #[test]
-fn a_sound_directory_breaks_nothing() {
-    assert_eq!(examine(sound().path()), [""; 0]);
-    assert_eq!(examine(tempfile::tempdir().unwrap().path().join("nothing").as_path()), [""; 0]);
+fn valid_directory_has_no_violations() {
+    assert_eq!(find_violations(valid_directory().path()), [""; 0]);
+    assert_eq!(find_violations(tempfile::tempdir().unwrap().path().join("nothing").as_path()), [""; 0]);
 }
 
 /// Damages the rows of a valid directory, and expects the complaint.
 fn check(damage: &str, complaint: &str) {
-    let dir = sound();
-    sql(dir.path(), damage);
-    let found = examine(dir.path());
-    assert!(found.iter().any(|found| found.contains(complaint)), "{damage}\n{found:#?}");
+    let dir = valid_directory();
+    execute_sql(dir.path(), damage);
+    let violations = find_violations(dir.path());
+    assert!(violations.iter().any(|violations| violations.contains(complaint)), "{damage}\n{violations:#?}");
 }
 
 #[test]
-fn a_damaged_row_of_a_run_is_found() {
+fn damaged_run_rows_are_found() {
     let run = "INSERT INTO runs (branch, source, kind) VALUES ('fork/x', 'routine:mail', 'forked')";
     check(run, "fork/x runs and has no place");
     check(run, "fork/x runs and has no turn");
@@ -98,7 +99,7 @@ fn a_damaged_row_of_a_run_is_found() {
 }
 
 /// Returns SQL for an occurrence at `stage`.
-fn time(due: i64, stage: &str, more: &str) -> String {
+fn occurrence_sql(due: i64, stage: &str, more: &str) -> String {
     format!(
         "INSERT INTO occurrences (source, due, name, words, late, tries, began, since, stage) VALUES ('routine:mail', \
          {due}, 'mail', 'w', 0, 1, 1, 1, '{stage}'); UPDATE occurrences SET {more} WHERE due = {due};"
@@ -106,17 +107,23 @@ fn time(due: i64, stage: &str, more: &str) -> String {
 }
 
 #[test]
-fn a_damaged_row_of_a_plan_is_found() {
-    check(&time(5, "lost", "tries = 1"), "routine:mail at 5 stands at lost");
-    check(&time(5, "done", "tries = 4"), "was tried 4 times");
-    check(&time(5, "failed", "why = ''"), "is failed and does not say why");
-    check(&time(5, "missed", "why = 'x', last = 4, count = 1"), "was missed Some(1) times up to Some(4)");
-    let missed = time(5, "missed", "why = 'x', last = 9, count = 2");
-    check(&format!("{missed}{}", time(8, "done", "tries = 1")), "routine:mail at 8 is accounted for twice");
-    let again = [time(5, "again", "next = 9"), time(6, "again", "next = 9")].concat();
+fn damaged_schedule_rows_are_found() {
+    check(&occurrence_sql(5, "lost", "tries = 1"), "routine:mail at 5 stands at lost");
+    check(&occurrence_sql(5, "done", "tries = 4"), "was tried 4 times");
+    check(&occurrence_sql(5, "failed", "why = ''"), "is failed and does not say why");
+    check(
+        &occurrence_sql(5, "missed", "why = 'x', last = 4, count = 1"),
+        "was missed Some(1) times up to Some(4)",
+    );
+    let missed = occurrence_sql(5, "missed", "why = 'x', last = 9, count = 2");
+    check(
+        &format!("{missed}{}", occurrence_sql(8, "done", "tries = 1")),
+        "routine:mail at 8 is accounted for twice",
+    );
+    let again = [occurrence_sql(5, "again", "next = 9"), occurrence_sql(6, "again", "next = 9")].concat();
     check(&again, "routine:mail at 6 is again beside another time");
-    check(&time(5, "running", "branch = 'fork/x'"), "on fork/x, where nothing runs");
-    check(&time(5, "queued", "tries = 0"), "routine:mail waits for nobody");
+    check(&occurrence_sql(5, "running", "branch = 'fork/x'"), "on fork/x, where nothing runs");
+    check(&occurrence_sql(5, "queued", "tries = 0"), "routine:mail waits for nobody");
     let begins = |number: i64, branch: &str| {
         format!(
             "INSERT INTO messages (id, at, surface, text, branch) VALUES ({number}, 1, 'house', '[routine-bg:mail] do', \
@@ -137,7 +144,7 @@ fn a_damaged_row_of_a_plan_is_found() {
 }
 
 #[test]
-fn a_damaged_row_is_found_whatever_it_breaks() {
+fn damaged_conversation_rows_are_found() {
     check("UPDATE entries SET parent = 99 WHERE id = 4", "entry 4 follows 99");
     check("UPDATE entries SET parent = 5 WHERE id = 4", "entry 4 follows 5");
     check("UPDATE entries SET depth = 9 WHERE id = 4", "entry 4 has depth 9");
@@ -192,7 +199,7 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
 }
 
 /// An approval that was answered in time, and one that was answered late and used.
-const ASKED: &str = r#"
+const APPROVAL_ROWS: &str = r#"
     INSERT INTO approvals (id, at, turn, branch, call, tool, input, late, how, used) VALUES
         (1, 11, 1, 'main', 'c1', 'add', '{}', NULL, 'allowed', NULL),
         (2, 5, 1, 'main', 'c0', 'add', '{"a":1,"b":2}', 1, 'allowed', 'c2');
@@ -204,14 +211,17 @@ const ASKED: &str = r#"
 "#;
 
 #[test]
-fn an_approval_that_was_answered_twice_or_never_is_found() {
+fn inconsistent_approvals_are_found() {
     let check = |damage: &str, complaint: &str| {
-        let dir = sound();
-        sql(dir.path(), ASKED);
-        assert_eq!(examine(dir.path()), [""; 0]);
-        sql(dir.path(), damage);
-        let found = examine(dir.path());
-        assert!(found.iter().any(|found| found.contains(complaint)), "{damage}\n{found:#?}");
+        let dir = valid_directory();
+        execute_sql(dir.path(), APPROVAL_ROWS);
+        assert_eq!(find_violations(dir.path()), [""; 0]);
+        execute_sql(dir.path(), damage);
+        let violations = find_violations(dir.path());
+        assert!(
+            violations.iter().any(|violations| violations.contains(complaint)),
+            "{damage}\n{violations:#?}"
+        );
     };
     check("UPDATE approvals SET how = 'denied' WHERE id = 1", "approval 1 was closed with Some(\"denied\")");
     check("UPDATE approvals SET how = NULL WHERE id = 1", "approval 1 was closed with None");
@@ -232,55 +242,58 @@ fn an_approval_that_was_answered_twice_or_never_is_found() {
 }
 
 #[test]
-fn a_damaged_file_is_found_whatever_it_breaks() {
+fn damaged_files_are_found() {
     let check = |damage: &dyn Fn(&Path), complaint: &str| {
-        let dir = sound();
+        let dir = valid_directory();
         damage(dir.path());
-        let found = examine(dir.path());
-        assert!(found.iter().any(|found| found.contains(complaint)), "{complaint}\n{found:#?}");
+        let violations = find_violations(dir.path());
+        assert!(
+            violations.iter().any(|violations| violations.contains(complaint)),
+            "{complaint}\n{violations:#?}"
+        );
     };
     let history = |lines: &str| {
         let lines = lines.to_owned();
-        move |root: &Path| file(root, "state/session_history.jsonl", &lines)
+        move |root: &Path| write_file(root, "state/session_history.jsonl", &lines)
     };
-    check(&|root| file(root, "state/sessions.json", "s2"), "sessions.json names Some(\"s2\")");
+    check(&|root| write_file(root, "state/sessions.json", "s2"), "sessions.json names Some(\"s2\")");
     check(
         &|root| std::fs::remove_file(root.join("state/sessions.json")).unwrap(),
         "sessions.json names None",
     );
-    check(&history(&format!("{CREATED}\n{CREATED}\n")), "the history says twice");
+    check(&history(&format!("{CREATED_EVENT}\n{CREATED_EVENT}\n")), "the history says twice");
     check(
-        &history(&format!("{CREATED}\n{}\n", CREATED.replace("\"t\"", "\"u\""))),
+        &history(&format!("{CREATED_EVENT}\n{}\n", CREATED_EVENT.replace("\"t\"", "\"u\""))),
         "2 times that s1 was created",
     );
-    check(&history(&format!("{CREATED}\n{{\"session_id\n")), "a line that is no event");
-    check(&history(&format!("{CREATED}\n{{\"session_id\":\"s\"}}\n")), "a line that is no event");
+    check(&history(&format!("{CREATED_EVENT}\n{{\"session_id\n")), "a line that is no event");
+    check(&history(&format!("{CREATED_EVENT}\n{{\"session_id\":\"s\"}}\n")), "a line that is no event");
     check(&history(""), "does not know s1");
-    check(&|root| file(root, "state/sessions.json.0.tmp", "s"), "never finished nor taken away");
-    check(&|root| mode(&root.join("state/sessions.json"), 0o644), "has the mode 644 and not 600");
-    check(&|root| mode(&root.join("state"), 0o755), "has the mode 755 and not 700");
+    check(&|root| write_file(root, "state/sessions.json.0.tmp", "s"), "never finished nor taken away");
+    check(&|root| set_mode(&root.join("state/sessions.json"), 0o644), "has the mode 644 and not 600");
+    check(&|root| set_mode(&root.join("state"), 0o755), "has the mode 755 and not 700");
 }
 
 #[test]
-fn what_is_still_to_be_done_or_was_kept_aside_is_no_damage() {
-    let dir = sound();
-    sql(dir.path(), "INSERT INTO file_changes VALUES (1, 1, 'saved', 's1', NULL)");
+fn pending_changes_and_quarantined_lines_are_valid() {
+    let dir = valid_directory();
+    execute_sql(dir.path(), "INSERT INTO file_changes VALUES (1, 1, 'saved', 's1', NULL)");
     std::fs::remove_file(dir.path().join("state/sessions.json")).unwrap();
-    file(dir.path(), "state/session_history.jsonl", "{\"sess\n");
-    file(dir.path(), "state/session_history.jsonl.corrupt-1", "{\"sess");
-    file(dir.path(), "state/bot.pid", "1");
-    file(dir.path(), "state/sessions.json.0.tmp", "s");
-    assert_eq!(examine(dir.path()), [""; 0]);
+    write_file(dir.path(), "state/session_history.jsonl", "{\"sess\n");
+    write_file(dir.path(), "state/session_history.jsonl.corrupt-1", "{\"sess");
+    write_file(dir.path(), "state/bot.pid", "1");
+    write_file(dir.path(), "state/sessions.json.0.tmp", "s");
+    assert_eq!(find_violations(dir.path()), [""; 0]);
 }
 
-fn request(messages: serde_json::Value) -> Received {
+fn request(messages: serde_json::Value) -> MessagesRequest {
     let json = json!({ "messages": messages });
-    Received { key: None, version: None, betas: Vec::new(), body: json.to_string(), json }
+    MessagesRequest { key: None, version: None, betas: Vec::new(), body: json.to_string(), json }
 }
 
 #[test]
-fn a_message_that_was_lost_and_a_history_that_was_invented_are_found() {
-    let dir = sound();
+fn lost_messages_and_unknown_histories_are_found() {
+    let dir = valid_directory();
     let user = |text: &str| {
         json!({ "role": "user", "content": [
             { "type": "text", "text": "[t]" }, { "type": "text", "text": text }] })
@@ -289,19 +302,19 @@ fn a_message_that_was_lost_and_a_history_that_was_invented_are_found() {
         { "type": "text", "text": "ok" }, { "type": "tool_use", "id": "c1", "name": "add", "input": {} }] });
     let result = json!({ "role": "user", "content": [
         { "type": "tool_result", "tool_use_id": "c1", "content": "kept" }] });
-    let mut ledger = Ledger {
+    let mut observations = Observations {
         acknowledged: vec!["remember milk".to_owned(), "and salt".to_owned()],
         requests: vec![
             request(json!([user("remember milk")])),
             request(json!([user("remember milk"), called, result])),
         ],
     };
-    assert_eq!(ledger.check(dir.path()), [""; 0]);
-    ledger.acknowledged.push("and pepper".to_owned());
-    ledger.requests.push(request(json!([user("remember salt")])));
-    ledger.requests.push(request(json!([user("remember milk"), user("and tea")])));
-    let found = ledger.check(dir.path());
-    assert_eq!(found.len(), 3, "{found:#?}");
-    assert_eq!(found[0], "`and pepper` was acknowledged and is there 0 times");
-    assert!(found[1].starts_with("request 3 told a history"), "{}", found[1]);
+    assert_eq!(observations.check(dir.path()), [""; 0]);
+    observations.acknowledged.push("and pepper".to_owned());
+    observations.requests.push(request(json!([user("remember salt")])));
+    observations.requests.push(request(json!([user("remember milk"), user("and tea")])));
+    let violations = observations.check(dir.path());
+    assert_eq!(violations.len(), 3, "{violations:#?}");
+    assert_eq!(violations[0], "`and pepper` was acknowledged and is there 0 times");
+    assert!(violations[1].starts_with("request 3 told a history"), "{}", violations[1]);
 }

@@ -1,102 +1,102 @@
 //! Background runs in a story, and the user's reactions to their messages.
 
-use domain::assistant::{Answer, Planning, Press, Request, Saying};
-use domain::card::{Act, CardId};
-use domain::context::message_words;
-use domain::conversation::{Entry, EntryId, Said};
+use domain::assistant::{Answer, ButtonPress, Request, ScheduleCommand, UserMessage};
+use domain::card::{CardAction, CardId};
+use domain::context::message_text;
+use domain::conversation::{Entry, EntryContent, EntryId};
 use domain::delivery::Delivery;
-use domain::embed::Action;
-use domain::place::{Aside, Follow};
+use domain::embed::ButtonAction;
+use domain::place::{BackgroundPlace, ChainPosition};
 use domain::record::{MessageId, ReplyTo, SurfaceName};
 use domain::run::Job;
-use domain::schedule::{ItemId, Pings, Prompt, Reporting, Terms, Voice};
-use domain::sent::SentId;
-use domain::tool::{Outcome, Showing};
+use domain::schedule::{ItemId, PingPermission, Prompt, ReportMode, ReportPolicy, RunOptions};
+use domain::sent_messages::SentId;
+use domain::tool::{Outcome, ShownContent};
 use domain::turn::TurnId;
 use engine::ports::{Clock as _, History as _, Journal as _};
 use jiff::Timestamp;
 
 use super::Story;
-use super::held::HeldJournal;
+use super::frozen_clock::FrozenClockJournal;
 
 /// Creates a job that forks from main.
-pub fn forked(label: &str, prompt: &str) -> Job {
-    job(label, Aside::Forked(Follow::Alone), prompt)
+pub fn forked_job(label: &str, prompt: &str) -> Job {
+    job(label, BackgroundPlace::Forked(ChainPosition::NotInChain), prompt)
 }
 
 /// Creates an isolated job.
-pub fn isolated(label: &str, prompt: &str) -> Job {
-    job(label, Aside::Isolated(Follow::Alone), prompt)
+pub fn isolated_job(label: &str, prompt: &str) -> Job {
+    job(label, BackgroundPlace::Isolated(ChainPosition::NotInChain), prompt)
 }
 
-fn job(label: &str, aside: Aside, prompt: &str) -> Job {
+fn job(label: &str, aside: BackgroundPlace, prompt: &str) -> Job {
     let source = label.parse().expect("a label such as `routine:mail`");
-    let voice = Voice { reporting: Reporting::Freely, pings: Pings::Allowed };
+    let voice = ReportPolicy { reporting: ReportMode::Freely, pings: PingPermission::Allowed };
     let name = label.to_owned();
-    let terms = Terms { voice, ..Terms::default() };
-    Job { source, name, aside, terms, prompt: Prompt::new(prompt) }
+    let terms = RunOptions { report_policy: voice, ..RunOptions::default() };
+    Job { source, name, place: aside, terms, prompt: Prompt::new(prompt) }
 }
 
 impl Story {
     /// Runs a job in the background and waits for its end, unless the program crashes.
-    pub fn background(&mut self, job: Job) -> &mut Self {
-        if let Some(turn) = self.run(job) {
-            self.while_alive(self.teller.heard_the_end_of_work(turn));
+    pub fn run_in_background(&mut self, job: Job) -> &mut Self {
+        if let Some(turn) = self.start_job(job) {
+            self.while_alive(self.transcript.wait_for_turn(turn));
         }
         self
     }
 
     /// Starts jobs in the background, one after the other, without waiting.
-    pub fn background_begins(&mut self, jobs: impl IntoIterator<Item = Job>) -> &mut Self {
+    pub fn start_in_background(&mut self, jobs: impl IntoIterator<Item = Job>) -> &mut Self {
         for job in jobs {
-            self.run(job);
+            self.start_job(job);
         }
         self
     }
 
     /// Delivers a webhook call and records the response.
-    pub fn is_called(&mut self, delivery: Delivery) -> &mut Self {
-        self.teller.tell(format!("-- {} is called", delivery.name()));
-        self.ask(Request::Plan(Planning::Deliver(Box::new(delivery))));
+    pub fn deliver_webhook(&mut self, delivery: Delivery) -> &mut Self {
+        self.transcript.push_line(format!("-- {} is called", delivery.display_name()));
+        self.send_request(Request::Schedule(ScheduleCommand::DeliverWebhook(Box::new(delivery))));
         self
     }
 
-    fn run(&mut self, job: Job) -> Option<TurnId> {
-        self.teller.tell(format!("-- {} runs: {}", job.source, job.prompt));
-        let desk = self.living().desk.clone();
-        match self.while_alive(desk.ask(Request::Plan(Planning::Do(job))))? {
-            Answer::Begun(turn) => Some(turn),
+    fn start_job(&mut self, job: Job) -> Option<TurnId> {
+        self.transcript.push_line(format!("-- {} runs: {}", job.source, job.prompt));
+        let assistant = self.live_program().assistant.clone();
+        match self.while_alive(assistant.ask(Request::Schedule(ScheduleCommand::RunJob(job))))? {
+            Answer::TurnStarted(turn) => Some(turn),
             Answer::Refused(why) => {
-                self.teller.tell(format!("refused> {why}"));
+                self.transcript.push_line(format!("refused> {why}"));
                 None
             }
-            answer @ (Answer::Heard(_)
-            | Answer::Decided(_)
-            | Answer::Noted
+            answer @ (Answer::MessageQueued(_)
+            | Answer::Rulings(_)
+            | Answer::Done
             | Answer::Results(_)
-            | Answer::Told(_)
+            | Answer::Text(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
             | Answer::Attention(_)
-            | Answer::Overspent(_)
+            | Answer::OverBudget(_)
             | Answer::Shown(_)) => panic!("a job was answered with {answer:?}"),
         }
     }
 
     /// Replies to the message with this id and waits for the answer.
-    pub fn human_replies(&mut self, to: u64, text: &str) -> &mut Self {
-        let reply = self.replying(to, text);
-        if let Some(message) = self.ask(reply) {
-            self.while_alive(self.teller.heard_the_end_of(message));
+    pub fn user_replies(&mut self, to: u64, text: &str) -> &mut Self {
+        let reply = self.reply_request(to, text);
+        if let Some(message) = self.send_request(reply) {
+            self.while_alive(self.transcript.wait_for_answer(message));
         }
         self
     }
 
     /// Presses the button `label` of the message with this id, without waiting.
-    pub fn human_presses(&mut self, on: u64, label: &str) -> &mut Self {
-        self.teller.tell(format!("human> [{label}]"));
-        let press = self.pressing(on, label);
-        self.ask(press);
+    pub fn user_presses(&mut self, on: u64, label: &str) -> &mut Self {
+        self.transcript.push_line(format!("human> [{label}]"));
+        let press = self.press_request(on, label);
+        self.send_request(press);
         self
     }
 
@@ -104,11 +104,11 @@ impl Story {
     ///
     /// # Panics
     /// If `id` is invalid.
-    pub fn human_presses_card(&mut self, id: &str, act: Act) -> &mut Self {
-        self.teller.tell(format!("human> [{act:?}: {id}]"));
+    pub fn user_presses_card(&mut self, id: &str, act: CardAction) -> &mut Self {
+        self.transcript.push_line(format!("human> [{act:?}: {id}]"));
         let card = CardId(ItemId::parse(id).expect("the id of a reminder"));
-        let action = Action::Card(card, act);
-        self.ask(Request::Press(Press { surface: SurfaceName::Page, on: SentId(0), action }));
+        let action = ButtonAction::Card(card, act);
+        self.send_request(Request::Press(ButtonPress { surface: SurfaceName::Page, on: SentId(0), action }));
         self
     }
 
@@ -117,68 +117,68 @@ impl Story {
     /// # Panics
     /// If the journal cannot be read.
     pub fn cards(&self) -> Vec<String> {
-        let journal = self.living().journal.clone();
+        let journal = self.live_program().journal.clone();
         let now = self.clock.now();
-        let cards = self.at_once(journal.cards(100)).expect("the cards");
-        let told = |card: &domain::card::Card| {
-            let sheet = card.sheet(&now);
+        let cards = self.block_on(journal.cards(100)).expect("the cards");
+        let describe = |card: &domain::card::Card| {
+            let sheet = card.body(&now);
             let labels: Vec<&str> = sheet.buttons.iter().map(|button| button.label.as_str()).collect();
-            format!("{} [{}]", sheet.words, labels.join("] ["))
+            format!("{} [{}]", sheet.text, labels.join("] ["))
         };
-        cards.iter().map(told).collect()
+        cards.iter().map(describe).collect()
     }
 
     /// Returns the rung reminders, newest first: text and time.
     ///
     /// # Panics
     /// If the journal cannot be read.
-    pub fn rang(&self) -> Vec<(String, Timestamp)> {
-        let journal = self.living().journal.clone();
-        let cards = self.at_once(journal.cards(1_000)).expect("the cards");
-        cards.into_iter().map(|card| (card.words, card.rang)).collect()
+    pub fn rung_reminders(&self) -> Vec<(String, Timestamp)> {
+        let journal = self.live_program().journal.clone();
+        let cards = self.block_on(journal.cards(1_000)).expect("the cards");
+        cards.into_iter().map(|card| (card.task, card.rang_at)).collect()
     }
 
     /// Replies and waits until the answer has begun.
-    pub fn human_begins_reply(&mut self, to: u64, text: &str) -> &mut Self {
-        let reply = self.replying(to, text);
-        if let Some(message) = self.ask(reply) {
-            self.while_alive(self.teller.heard_a_word_of(message));
+    pub fn user_begins_reply(&mut self, to: u64, text: &str) -> &mut Self {
+        let reply = self.reply_request(to, text);
+        if let Some(message) = self.send_request(reply) {
+            self.while_alive(self.transcript.wait_for_text_of(message));
         }
         self
     }
 
     /// Builds a reply to the message with this id.
-    fn replying(&self, to: u64, text: &str) -> Request {
-        let words = self.entry(to).map(|entry| message_words(&entry.said)).unwrap_or_default();
-        let reply_to = Some(ReplyTo { to: SentId(to), words });
-        Request::Say(Saying { reply_to, ..Saying::words(SurfaceName::Page, text) })
+    fn reply_request(&self, to: u64, text: &str) -> Request {
+        let words = self.entry(to).map(|entry| message_text(&entry.content)).unwrap_or_default();
+        let reply_to = Some(ReplyTo { sent_id: SentId(to), quote: words });
+        Request::Say(UserMessage { reply_to, ..UserMessage::from_text(SurfaceName::Page, text) })
     }
 
     /// Builds a press of the button `label` of the message with this id.
-    fn pressing(&self, on: u64, label: &str) -> Request {
-        let action = self.button(on, label);
-        Request::Press(Press { surface: SurfaceName::Page, on: SentId(on), action })
+    fn press_request(&self, on: u64, label: &str) -> Request {
+        let action = self.button_action(on, label);
+        Request::Press(ButtonPress { surface: SurfaceName::Page, on: SentId(on), action })
     }
 
-    fn ask(&mut self, request: Request) -> Option<MessageId> {
-        let desk = self.living().desk.clone();
-        let answer = self.while_alive(desk.ask(request))?;
-        self.answered(answer)
+    fn send_request(&mut self, request: Request) -> Option<MessageId> {
+        let assistant = self.live_program().assistant.clone();
+        let answer = self.while_alive(assistant.ask(request))?;
+        self.record_answer(answer)
     }
 
-    fn answered(&self, answer: Answer) -> Option<MessageId> {
+    fn record_answer(&self, answer: Answer) -> Option<MessageId> {
         match answer {
-            Answer::Heard(message) => return Some(message),
-            Answer::Noted => {}
-            Answer::Told(text) => self.teller.tell(format!("told> {text}")),
-            Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
-            answer @ (Answer::Begun(_)
-            | Answer::Decided(_)
+            Answer::MessageQueued(message) => return Some(message),
+            Answer::Done => {}
+            Answer::Text(text) => self.transcript.push_line(format!("told> {text}")),
+            Answer::Refused(why) => self.transcript.push_line(format!("refused> {why}")),
+            answer @ (Answer::TurnStarted(_)
+            | Answer::Rulings(_)
             | Answer::Results(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
             | Answer::Attention(_)
-            | Answer::Overspent(_)
+            | Answer::OverBudget(_)
             | Answer::Shown(_)) => {
                 panic!("the human was answered with {answer:?}")
             }
@@ -187,25 +187,25 @@ impl Story {
     }
 
     fn entry(&self, id: u64) -> Option<Entry> {
-        let journal = self.living().journal.clone();
-        let entry = async { HeldJournal(journal).entry(EntryId(id)).await };
-        self.at_once(entry).expect("a journal that can be read")
+        let journal = self.live_program().journal.clone();
+        let entry = async { FrozenClockJournal(journal).entry(EntryId(id)).await };
+        self.block_on(entry).expect("a journal that can be read")
     }
 
     /// Returns the action of the button `label` of the message `on`.
-    fn button(&self, on: u64, label: &str) -> Action {
-        let Said::Tools(results) = self.entry(on).expect("a message").said else {
+    fn button_action(&self, on: u64, label: &str) -> ButtonAction {
+        let EntryContent::Tools(results) = self.entry(on).expect("a message").content else {
             panic!("entry {on} shows nothing")
         };
         let buttons = results.into_iter().flat_map(|result| match result.outcome {
-            Outcome::Shown(Showing::Embed(embed)) => embed.buttons,
-            Outcome::Shown(Showing::Words(_)) | Outcome::Done | Outcome::Failed | Outcome::Denied => {
+            Outcome::Shown(ShownContent::Embed(embed)) => embed.buttons,
+            Outcome::Shown(ShownContent::Text(_)) | Outcome::Done | Outcome::Failed | Outcome::Denied => {
                 Vec::new()
             }
         });
         let mut buttons = buttons;
         let button = buttons.find(|button| button.label == label).expect("a button");
-        let press = button.action.press().expect("a button that can be pressed");
-        Action::pressed(&press).expect("an action")
+        let press = button.action.button_id().expect("a button that can be pressed");
+        ButtonAction::from_button_id(&press).expect("an action")
     }
 }

@@ -1,31 +1,31 @@
 //! Slash commands in a story.
 
-use domain::assistant::{Answer, Question, Request};
+use domain::assistant::{Answer, Query, Request};
 use domain::record::SurfaceName;
-use engine::commands::obey;
+use engine::commands::execute;
 use engine::ports::Clock;
 
 use super::Story;
-use super::held::HeldJournal;
+use super::frozen_clock::FrozenClockJournal;
 
 /// The maximum number of checks for idleness: a turn that waits for a key never ends.
-const LOOKS: usize = 1_000;
+const MAX_CHECKS: usize = 1_000;
 
 impl Story {
     /// Runs a command, such as `/compact`, and waits for the end of the turn that it starts.
-    pub fn human_commands(&mut self, command: &str) -> &mut Self {
-        match self.command(command) {
-            Some(Answer::Begun(turn)) => drop(self.while_alive(self.teller.heard_the_end_of_work(turn))),
-            Some(Answer::Told(text)) => self.teller.tell(format!("told> {text}")),
+    pub fn user_commands(&mut self, command: &str) -> &mut Self {
+        match self.run_command(command) {
+            Some(Answer::TurnStarted(turn)) => drop(self.while_alive(self.transcript.wait_for_turn(turn))),
+            Some(Answer::Text(text)) => self.transcript.push_line(format!("told> {text}")),
             Some(
                 Answer::Refused(_)
-                | Answer::Heard(_)
-                | Answer::Decided(_)
+                | Answer::MessageQueued(_)
+                | Answer::Rulings(_)
                 | Answer::Plans(_)
                 | Answer::Numbers(_)
                 | Answer::Attention(_)
-                | Answer::Overspent(_)
-                | Answer::Noted
+                | Answer::OverBudget(_)
+                | Answer::Done
                 | Answer::Results(_)
                 | Answer::Shown(_),
             )
@@ -35,29 +35,31 @@ impl Story {
     }
 
     /// Runs a command without waiting for the turn that it starts.
-    pub fn human_begins_command(&mut self, command: &str) -> &mut Self {
-        self.command(command);
+    pub fn user_begins_command(&mut self, command: &str) -> &mut Self {
+        self.run_command(command);
         self
     }
 
     /// Lets the program announce a text and records a refusal.
-    pub fn program_announces(&mut self, words: &str) -> &mut Self {
-        let desk = self.living().desk.clone();
-        if let Some(Answer::Refused(why)) = self.while_alive(desk.ask(Request::Announce(words.to_owned()))) {
-            self.teller.tell(format!("refused> {why}"));
+    pub fn program_announces(&mut self, text: &str) -> &mut Self {
+        let assistant = self.live_program().assistant.clone();
+        if let Some(Answer::Refused(reason)) =
+            self.while_alive(assistant.ask(Request::Announce(text.to_owned())))
+        {
+            self.transcript.push_line(format!("refused> {reason}"));
         }
         self
     }
 
     /// Waits until no turn is active and no message can be processed.
-    pub fn rest(&mut self) -> &mut Self {
-        for _ in 0..LOOKS {
-            let Some(living) = &self.house else { return self };
-            let desk = living.desk.clone();
-            let answer = self.while_alive(desk.ask(Request::Tell(Question::Status)));
+    pub fn wait_until_idle(&mut self) -> &mut Self {
+        for _ in 0..MAX_CHECKS {
+            let Some(program) = &self.program else { return self };
+            let assistant = program.assistant.clone();
+            let answer = self.while_alive(assistant.ask(Request::Query(Query::Status)));
             match answer {
-                Some(Answer::Told(text))
-                    if text.contains("messages waiting: 0.") && self.teller.is_quiet() =>
+                Some(Answer::Text(text))
+                    if text.contains("messages waiting: 0.") && self.transcript.is_idle() =>
                 {
                     break;
                 }
@@ -68,14 +70,14 @@ impl Story {
         self
     }
 
-    fn command(&mut self, command: &str) -> Option<Answer> {
-        self.teller.tell(format!("human> {command}"));
-        let desk = self.living().desk.clone();
-        let journal = HeldJournal(self.living().journal.clone());
+    fn run_command(&mut self, command: &str) -> Option<Answer> {
+        self.transcript.push_line(format!("human> {command}"));
+        let assistant = self.live_program().assistant.clone();
+        let journal = FrozenClockJournal(self.live_program().journal.clone());
         let said = (SurfaceName::Terminal, command);
-        let answer = self.while_alive(obey(said, &desk, &journal, self.clock.now()))?;
-        if let Answer::Refused(why) = &answer {
-            self.teller.tell(format!("refused> {why}"));
+        let answer = self.while_alive(execute(said, &assistant, &journal, self.clock.now()))?;
+        if let Answer::Refused(reason) = &answer {
+            self.transcript.push_line(format!("refused> {reason}"));
         }
         Some(answer)
     }

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-use domain::tool::{Class, ToolSpec};
+use domain::tool::{ToolClass, ToolSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::write::{BYTES, bearable};
-use super::{Files, aside};
-use crate::{Done, Tool, Work, Workshop, parsed};
+use super::write::{MAX_FILE_BYTES, check_size};
+use super::{Files, run_blocking};
+use crate::{Tool, ToolEnv, ToolFuture, ToolHandler, parse_input};
 
 pub(crate) const EDIT: Tool = Tool {
     spec: ToolSpec {
@@ -19,13 +19,13 @@ pub(crate) const EDIT: Tool = Tool {
             in a file of the data directory.",
         ),
         schema: r#"{"type":"object","required":["file_path","old_string","new_string"],"properties":{"file_path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"}}}"#,
-        class: Class::Edits,
+        class: ToolClass::Edits,
     },
-    work: Work::Does(edit),
+    handler: ToolHandler::Run(edit),
 };
 
 #[derive(Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct EditInput {
     file_path: String,
     old_string: String,
     new_string: String,
@@ -33,42 +33,41 @@ pub(super) struct Wanted {
     replace_all: bool,
 }
 
-fn edit(workshop: &Workshop, input: Value) -> Done<'_> {
-    aside(workshop, EDIT.spec.name, move |files| files.edit(&parsed(input)?))
+fn edit(workshop: &ToolEnv, input: Value) -> ToolFuture<'_> {
+    run_blocking(workshop, EDIT.spec.name, move |files| files.edit(&parse_input(input)?))
 }
 
 impl Files {
-    pub(super) fn edit(&self, wanted: &Wanted) -> Result<String, String> {
-        let inside = self.place(&wanted.file_path)?;
-        let (file, stat) = self.root.file(&inside).map_err(|trouble| trouble.told(&inside))?;
+    pub(super) fn edit(&self, input: &EditInput) -> Result<String, String> {
+        let path = self.parse_path(&input.file_path)?;
+        let (file, stat) = self.root.open_file(&path).map_err(|error| error.text(&path))?;
         let mut before = Vec::new();
-        let most = BYTES as u64 + 1;
-        file.take(most).read_to_end(&mut before).map_err(|error| format!("`{inside}`: {error}."))?;
-        if before.len() > BYTES {
-            return Err(format!("`{inside}` is too long to be edited: {BYTES} bytes at most."));
+        let max = MAX_FILE_BYTES as u64 + 1;
+        file.take(max).read_to_end(&mut before).map_err(|error| format!("`{path}`: {error}."))?;
+        if before.len() > MAX_FILE_BYTES {
+            return Err(format!("`{path}` is too long to be edited: {MAX_FILE_BYTES} bytes at most."));
         }
-        let before =
-            String::from_utf8(before).map_err(|_| format!("`{inside}` is not plain text (UTF-8)."))?;
-        let (after, places) = changed(&before, wanted).map_err(|wrong| format!("`{inside}`: {wrong}"))?;
-        bearable(&after)?;
-        self.keeper.let_through(&inside.shown(), Some(&before), &after);
-        self.root.replace(&inside, after.as_bytes(), Some(&stat)).map_err(|trouble| trouble.told(&inside))?;
-        self.keep(&inside, "edit");
+        let before = String::from_utf8(before).map_err(|_| format!("`{path}` is not plain text (UTF-8)."))?;
+        let (after, places) = replace_text(&before, input).map_err(|wrong| format!("`{path}`: {wrong}"))?;
+        check_size(&after)?;
+        self.history.permit_write(&path.display(), Some(&before), &after);
+        self.root.replace(&path, after.as_bytes(), Some(&stat)).map_err(|error| error.text(&path))?;
+        self.record_write(&path, "edit");
         let word = if places == 1 { "place" } else { "places" };
-        Ok(format!("changed `{inside}` in {places} {word}."))
+        Ok(format!("changed `{path}` in {places} {word}."))
     }
 }
 
 /// Returns `before` with the replacement, and the number of replaced places.
-fn changed(before: &str, wanted: &Wanted) -> Result<(String, usize), String> {
-    let Wanted { old_string: old, new_string: new, .. } = wanted;
+fn replace_text(before: &str, input: &EditInput) -> Result<(String, usize), String> {
+    let EditInput { old_string: old, new_string: new, .. } = input;
     if old.is_empty() {
         return Err("`old_string` is empty. name the words to replace, or use `Write`.".to_owned());
     }
     if old == new {
         return Err("`old_string` and `new_string` are the same, so there is nothing to change.".to_owned());
     }
-    match (before.matches(old.as_str()).count(), wanted.replace_all) {
+    match (before.matches(old.as_str()).count(), input.replace_all) {
         (0, _) => Err("`old_string` is not in it. read the file and copy the words exactly.".to_owned()),
         (1, _) => Ok((before.replacen(old, new, 1), 1)),
         (places, true) => Ok((before.replace(old, new), places)),

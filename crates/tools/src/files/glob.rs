@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use domain::tool::{Class, ToolSpec};
+use domain::tool::{ToolClass, ToolSpec};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::place::Inside;
-use super::{Files, aside};
-use crate::{Done, Tool, Work, Workshop, parsed};
+use super::data_path::DataPath;
+use super::{Files, run_blocking};
+use crate::{Tool, ToolEnv, ToolFuture, ToolHandler, parse_input};
 
 pub(crate) const GLOB: Tool = Tool {
     spec: ToolSpec {
@@ -19,64 +19,65 @@ pub(crate) const GLOB: Tool = Tool {
             "Lists files of the data directory whose path matches, such as `notes/**/*.md`.",
         ),
         schema: r#"{"type":"object","required":["pattern"],"properties":{"pattern":{"type":"string"},"path":{"type":"string"}}}"#,
-        class: Class::Reads,
+        class: ToolClass::Reads,
     },
-    work: Work::Does(glob),
+    handler: ToolHandler::Run(glob),
 };
 
 /// The maximum number of listed paths.
-const NAMES: usize = 1000;
+const MAX_PATHS: usize = 1000;
 /// The maximum number of characters of a pattern.
-const CHARS: usize = 1000;
+const MAX_PATTERN_CHARS: usize = 1000;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct GlobInput {
     pattern: String,
     #[serde(default)]
     path: String,
 }
 
-fn glob(workshop: &Workshop, input: Value) -> Done<'_> {
-    aside(workshop, GLOB.spec.name, move |files| {
-        let Wanted { pattern, path } = parsed(input)?;
+fn glob(workshop: &ToolEnv, input: Value) -> ToolFuture<'_> {
+    run_blocking(workshop, GLOB.spec.name, move |files| {
+        let GlobInput { pattern, path } = parse_input(input)?;
         files.glob(&pattern, &path)
     })
 }
 
 impl Files {
     pub(super) fn glob(&self, pattern: &str, path: &str) -> Result<String, String> {
-        let inside = self.place(path)?;
-        let (prefix, pattern) = self.split(pattern, &inside)?;
+        let base = self.parse_path(path)?;
+        let (prefix, pattern) = self.split_pattern(pattern, &base)?;
         let matcher = matcher(&pattern)?;
         let mut found: Vec<String> = Vec::new();
-        let seen = self.below(&inside, |leaf| {
+        let coverage = self.walk(&base, |leaf| {
             let below = leaf.path.strip_prefix(&prefix).unwrap_or(leaf.path);
             if matcher.is_match(below) {
                 found.push(leaf.path.to_owned());
             }
-            if found.len() > NAMES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if found.len() > MAX_PATHS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let seen = seen.map_err(|trouble| trouble.told(&inside))?;
-        let more = (found.len() > NAMES).then(|| format!("(more than {NAMES} match; these are the first)"));
-        found.truncate(NAMES);
+        let coverage = coverage.map_err(|error| error.text(&base))?;
+        let more =
+            (found.len() > MAX_PATHS).then(|| format!("(more than {MAX_PATHS} match; these are the first)"));
+        found.truncate(MAX_PATHS);
         if found.is_empty() {
             found.push("(no file matches)".to_owned());
         }
-        found.extend(more.into_iter().chain(seen.told()));
+        found.extend(more.into_iter().chain(coverage.notice()));
         Ok(found.join("\n"))
     }
 
     /// Returns the prefix that is removed from paths before matching, and the pattern. An absolute
     /// pattern is matched against whole paths.
-    fn split(&self, pattern: &str, inside: &Inside) -> Result<(String, String), String> {
+    fn split_pattern(&self, pattern: &str, base: &DataPath) -> Result<(String, String), String> {
         if pattern.starts_with(['/', '~']) {
             let fixed = pattern.split(['*', '?', '[', '{']).next().unwrap_or_default();
             let fixed = &fixed[..fixed.rfind('/').map_or(fixed.len(), |end| end + 1)];
-            let below = self.place(fixed)?;
+            let below = self.parse_path(fixed)?;
             let below: String = below.parts().iter().map(|part| format!("{part}/")).collect();
             return Ok((String::new(), format!("{below}{}", &pattern[fixed.len()..])));
         }
-        let prefix = inside.parts().iter().map(|part| format!("{part}/")).collect();
+        let prefix = base.parts().iter().map(|part| format!("{part}/")).collect();
         Ok((prefix, pattern.trim_start_matches("./").to_owned()))
     }
 }
@@ -84,19 +85,19 @@ impl Files {
 /// Compiles `glob` into an anchored regex: `**/` is any number of folders, `**` is anything, `*`
 /// and `?` stay within a name, `{a,b}` is an alternative and `[a-z]` a class of characters.
 pub(super) fn matcher(glob: &str) -> Result<Regex, String> {
-    if glob.chars().nth(CHARS).is_some() {
-        return Err(format!("that pattern is too long: {CHARS} characters at most."));
+    if glob.chars().nth(MAX_PATTERN_CHARS).is_some() {
+        return Err(format!("that pattern is too long: {MAX_PATTERN_CHARS} characters at most."));
     }
     let wrong = |_| format!("`{glob}` is not a pattern. write it like `notes/**/*.md` or `*.{{md,txt}}`.");
-    RegexBuilder::new(&translated(glob)).size_limit(1 << 20).build().map_err(wrong)
+    RegexBuilder::new(&regex_source(glob)).size_limit(1 << 20).build().map_err(wrong)
 }
 
-fn translated(glob: &str) -> String {
+fn regex_source(glob: &str) -> String {
     let mut regex = "(?s)^".to_owned();
     let mut rest = glob;
     let mut open = 0_usize;
     while let Some(c) = rest.chars().next() {
-        let class = bracket(rest);
+        let class = parse_bracket(rest);
         let (step, taken) = match c {
             _ if rest.starts_with("**/") => ("(?:[^/]+/)*".to_owned(), 3),
             _ if rest.starts_with("**") => (".*".to_owned(), 2),
@@ -120,7 +121,7 @@ fn translated(glob: &str) -> String {
 }
 
 /// Translates the character class at the beginning of `rest`; also returns its length.
-fn bracket(rest: &str) -> Option<(String, usize)> {
+fn parse_bracket(rest: &str) -> Option<(String, usize)> {
     let inner = rest.strip_prefix('[')?;
     let end = inner.char_indices().skip(1).find(|(_, c)| *c == ']').map(|(at, _)| at)?;
     let (not, signs) = match inner[..end].strip_prefix(['!', '^']) {
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_is_none_is_told_what_would_be_right() {
+    fn invalid_pattern_is_explained() {
         assert!(matcher("[z-a]").unwrap_err().contains("write it like"));
         assert!(matcher(&"*".repeat(1001)).unwrap_err().contains("too long"));
         assert!(matcher(&"{".repeat(500)).is_ok());

@@ -5,20 +5,20 @@ use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use domain::tool::{Class, ToolSpec};
+use domain::tool::{ToolClass, ToolSpec};
 use regex::Regex;
 use regex::bytes::{Regex as Search, RegexBuilder};
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
+use super::data_path::DataPath;
 use super::glob::matcher;
-use super::place::Inside;
-use super::read::{is_text, whole};
-use super::root::Trouble;
-use super::tree::Seen;
-use super::{Files, aside};
-use crate::plain::{Rest, beginning};
-use crate::{Done, Tool, Work, Workshop, parsed};
+use super::read::{is_text, to_u64};
+use super::root::FileError;
+use super::tree::Coverage;
+use super::{Files, run_blocking};
+use crate::plain_text::{Truncation, truncate_chars};
+use crate::{Tool, ToolEnv, ToolFuture, ToolHandler, parse_input};
 
 pub(crate) const GREP: Tool = Tool {
     spec: ToolSpec {
@@ -30,31 +30,31 @@ pub(crate) const GREP: Tool = Tool {
             r#""output_mode":{"enum":["content","files_with_matches","count"]},"-i":{"type":"boolean"},"#,
             r#""-A":{"type":"integer"},"-B":{"type":"integer"},"-C":{"type":"integer"},"head_limit":{"type":"integer"}}}"#,
         ),
-        class: Class::Reads,
+        class: ToolClass::Reads,
     },
-    work: Work::Does(grep),
+    handler: ToolHandler::Run(grep),
 };
 
 /// Limits of the output: matches, bytes, and characters of one line.
-const MATCHES: usize = 500;
-const BYTES: usize = 60_000;
-const LINE_CHARS: usize = 400;
+const MAX_MATCHES: usize = 500;
+const MAX_OUTPUT_BYTES: usize = 60_000;
+const MAX_LINE_CHARS: usize = 400;
 /// The maximum number of context lines.
-const AROUND: u64 = 20;
+const MAX_CONTEXT_LINES: u64 = 20;
 /// The longest file that is searched, and the maximum number of bytes in all.
-const FILE_BYTES: u64 = 10 * 1024 * 1024;
-const ALL_BYTES: u64 = 512 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
+const MAX_TOTAL_BYTES: u64 = 512 * 1024 * 1024;
 
 #[derive(Deserialize)]
-pub(super) struct Input {
+pub(super) struct GrepInput {
     pattern: String,
     #[serde(default)]
     path: String,
     glob: Option<String>,
     #[serde(default)]
-    output_mode: Mode,
+    output_mode: OutputMode,
     #[serde(default, rename = "-i")]
-    any_case: bool,
+    ignore_case: bool,
     #[serde(rename = "-A")]
     after: Option<Number>,
     #[serde(rename = "-B")]
@@ -67,49 +67,54 @@ pub(super) struct Input {
 /// The output for a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+enum OutputMode {
     Content,
     #[default]
     FilesWithMatches,
     Count,
 }
 
-fn grep(workshop: &Workshop, input: Value) -> Done<'_> {
-    aside(workshop, GREP.spec.name, move |files| files.grep(parsed(input)?))
+fn grep(workshop: &ToolEnv, input: Value) -> ToolFuture<'_> {
+    run_blocking(workshop, GREP.spec.name, move |files| files.grep(parse_input(input)?))
 }
 
 impl Files {
-    pub(super) fn grep(&self, input: Input) -> Result<String, String> {
-        let inside = self.place(&input.path)?;
-        let glob = input.glob.as_deref().map(names).transpose()?;
-        let mut hunt = Hunt::new(input)?;
-        let seen = match self.root.file(&inside) {
+    pub(super) fn grep(&self, input: GrepInput) -> Result<String, String> {
+        let path = self.parse_path(&input.path)?;
+        let glob = input.glob.as_deref().map(name_matcher).transpose()?;
+        let mut search = LineSearch::new(input)?;
+        let coverage = match self.root.open_file(&path) {
             Ok((file, stat)) => {
-                hunt.file(&inside.shown(), file, stat.st_size.cast_unsigned());
-                Seen::All
+                search.search_file(&path.display(), file, stat.st_size.cast_unsigned());
+                Coverage::Complete
             }
-            Err(Trouble::Strange("a folder" | "the data directory")) => {
-                self.hunt_below(&inside, glob.as_ref(), &mut hunt).map_err(|trouble| trouble.told(&inside))?
+            Err(FileError::NotAFile("a folder" | "the data directory")) => {
+                self.search_below(&path, glob.as_ref(), &mut search).map_err(|error| error.text(&path))?
             }
-            Err(trouble) => return Err(trouble.told(&inside)),
+            Err(error) => return Err(error.text(&path)),
         };
-        Ok(hunt.told(seen))
+        Ok(search.into_output(coverage))
     }
 
-    fn hunt_below(&self, inside: &Inside, glob: Option<&Regex>, hunt: &mut Hunt) -> Result<Seen, Trouble> {
-        self.below(inside, |leaf| {
+    fn search_below(
+        &self,
+        path: &DataPath,
+        glob: Option<&Regex>,
+        search: &mut LineSearch,
+    ) -> Result<Coverage, FileError> {
+        self.walk(path, |leaf| {
             if glob.is_none_or(|glob| glob.is_match(leaf.path))
-                && let Ok((file, stat)) = self.root.file_in(leaf.dir, leaf.name)
+                && let Ok((file, stat)) = self.root.open_file_in(leaf.dir, leaf.name)
             {
-                hunt.file(leaf.path, file, stat.st_size.cast_unsigned());
+                search.search_file(leaf.path, file, stat.st_size.cast_unsigned());
             }
-            if hunt.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if search.is_finished() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
     }
 }
 
 /// A glob without a folder matches files of that name anywhere.
-fn names(glob: &str) -> Result<Regex, String> {
+fn name_matcher(glob: &str) -> Result<Regex, String> {
     if glob.contains('/') {
         matcher(glob.trim_start_matches("./").trim_start_matches('/'))
     } else {
@@ -118,129 +123,136 @@ fn names(glob: &str) -> Result<Regex, String> {
 }
 
 /// A search in progress.
-struct Hunt {
-    search: Search,
-    mode: Mode,
+struct LineSearch {
+    regex: Search,
+    mode: OutputMode,
     before: usize,
     after: usize,
-    most: usize,
-    found: usize,
-    text: String,
-    looked: u64,
-    skipped: usize,
+    max_matches: usize,
+    match_count: usize,
+    output: String,
+    scanned_bytes: u64,
+    skipped_files: usize,
 }
 
-impl Hunt {
-    fn new(input: Input) -> Result<Self, String> {
-        let Input { pattern, output_mode, any_case, after, before, around, head_limit, .. } = input;
-        let search = RegexBuilder::new(&pattern).case_insensitive(any_case).size_limit(1 << 20).build();
-        let search = search.map_err(|error| {
+impl LineSearch {
+    fn new(input: GrepInput) -> Result<Self, String> {
+        let GrepInput {
+            pattern, output_mode, ignore_case: any_case, after, before, around, head_limit, ..
+        } = input;
+        let regex = RegexBuilder::new(&pattern).case_insensitive(any_case).size_limit(1 << 20).build();
+        let regex = regex.map_err(|error| {
             let error = error.to_string();
-            let (error, _) = beginning(&error, LINE_CHARS);
+            let (error, _) = truncate_chars(&error, MAX_LINE_CHARS);
             format!("`pattern` is not a regular expression that can be searched for: {error}")
         })?;
-        let around = whole(around);
-        let lines = |number: Option<Number>| whole(number).or(around).unwrap_or(0).min(AROUND) as usize;
-        let most = whole(head_limit).filter(|most| *most > 0).map_or(MATCHES, |most| most as usize);
+        let around = to_u64(around);
+        let lines =
+            |number: Option<Number>| to_u64(number).or(around).unwrap_or(0).min(MAX_CONTEXT_LINES) as usize;
+        let max_matches = to_u64(head_limit)
+            .filter(|max_matches| *max_matches > 0)
+            .map_or(MAX_MATCHES, |max_matches| max_matches as usize);
         Ok(Self {
-            search,
+            regex,
             mode: output_mode,
             before: lines(before),
             after: lines(after),
-            most: most.min(MATCHES),
-            found: 0,
-            text: String::new(),
-            looked: 0,
-            skipped: 0,
+            max_matches: max_matches.min(MAX_MATCHES),
+            match_count: 0,
+            output: String::new(),
+            scanned_bytes: 0,
+            skipped_files: 0,
         })
     }
 
-    fn is_over(&self) -> bool {
-        self.found > self.most || self.text.len() > BYTES || self.looked > ALL_BYTES
+    fn is_finished(&self) -> bool {
+        self.match_count > self.max_matches
+            || self.output.len() > MAX_OUTPUT_BYTES
+            || self.scanned_bytes > MAX_TOTAL_BYTES
     }
 
-    fn file(&mut self, path: &str, file: File, size: u64) {
-        if size > FILE_BYTES {
-            self.skipped += 1;
+    fn search_file(&mut self, path: &str, file: File, size: u64) {
+        if size > MAX_FILE_BYTES {
+            self.skipped_files += 1;
             return;
         }
         let mut bytes = Vec::new();
         // Unreadable and binary files have no lines.
-        if file.take(FILE_BYTES).read_to_end(&mut bytes).is_err() || !is_text(&bytes) {
+        if file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).is_err() || !is_text(&bytes) {
             return;
         }
-        self.looked += bytes.len() as u64;
+        self.scanned_bytes += bytes.len() as u64;
         let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
-        let hits = lines.iter().enumerate().filter(|(_, line)| self.search.is_match(line)).map(|(at, _)| at);
+        let hits = lines.iter().enumerate().filter(|(_, line)| self.regex.is_match(line)).map(|(at, _)| at);
         match self.mode {
-            Mode::Content => {
-                let hits: Vec<usize> = hits.take(self.most + 1 - self.found).collect();
-                self.show(path, &lines, &hits);
+            OutputMode::Content => {
+                let hits: Vec<usize> = hits.take(self.max_matches + 1 - self.match_count).collect();
+                self.push_matches(path, &lines, &hits);
             }
-            Mode::FilesWithMatches => {
+            OutputMode::FilesWithMatches => {
                 let mut hits = hits;
                 if hits.next().is_some() {
-                    self.line(path);
+                    self.push_match(path);
                 }
             }
-            Mode::Count => match hits.count() {
+            OutputMode::Count => match hits.count() {
                 0 => {}
-                count => self.line(&format!("{path}:{count}")),
+                count => self.push_match(&format!("{path}:{count}")),
             },
         }
     }
 
     /// Counts one match and appends it, up to the limit.
-    fn line(&mut self, line: &str) {
-        self.found += 1;
-        if self.found <= self.most {
-            self.text.push_str(line);
-            self.text.push('\n');
+    fn push_match(&mut self, line: &str) {
+        self.match_count += 1;
+        if self.match_count <= self.max_matches {
+            self.output.push_str(line);
+            self.output.push('\n');
         }
     }
 
     /// Appends the lines `hits` of a file with their context lines.
-    fn show(&mut self, path: &str, lines: &[&[u8]], hits: &[usize]) {
+    fn push_matches(&mut self, path: &str, lines: &[&[u8]], hits: &[usize]) {
         let mut next = 0;
         for hit in hits {
-            if self.is_over() {
+            if self.is_finished() {
                 return;
             }
             let from = hit.saturating_sub(self.before).max(next);
             if from > next && next > 0 && self.before + self.after > 0 {
-                self.text.push_str("--\n");
+                self.output.push_str("--\n");
             }
-            (from..*hit).for_each(|at| self.text.push_str(&shown(path, at, lines[at], '-')));
-            self.line(shown(path, *hit, lines[*hit], ':').trim_end_matches('\n'));
+            (from..*hit).for_each(|at| self.output.push_str(&format_line(path, at, lines[at], '-')));
+            self.push_match(format_line(path, *hit, lines[*hit], ':').trim_end_matches('\n'));
             let until = hits.iter().find(|later| *later > hit).map_or(lines.len(), |later| *later);
             let last = (hit + 1 + self.after).min(until);
-            if self.found <= self.most {
-                (hit + 1..last).for_each(|at| self.text.push_str(&shown(path, at, lines[at], '-')));
+            if self.match_count <= self.max_matches {
+                (hit + 1..last).for_each(|at| self.output.push_str(&format_line(path, at, lines[at], '-')));
             }
             next = last;
         }
     }
 
-    fn told(mut self, seen: Seen) -> String {
-        if self.found == 0 {
-            self.text.push_str("(nothing found)\n");
+    fn into_output(mut self, coverage: Coverage) -> String {
+        if self.match_count == 0 {
+            self.output.push_str("(nothing found)\n");
         }
-        if self.found > self.most {
-            self.text.push_str(&format!("(more than {} found; these are the first)\n", self.most));
-        } else if self.is_over() {
-            self.text.push_str("(there may be more: narrow the search)\n");
+        if self.match_count > self.max_matches {
+            self.output.push_str(&format!("(more than {} found; these are the first)\n", self.max_matches));
+        } else if self.is_finished() {
+            self.output.push_str("(there may be more: narrow the search)\n");
         }
-        if self.skipped > 0 {
-            self.text.push_str(&format!("({} files are too long to be searched)\n", self.skipped));
+        if self.skipped_files > 0 {
+            self.output.push_str(&format!("({} files are too long to be searched)\n", self.skipped_files));
         }
-        self.text.extend(seen.told());
-        self.text.trim_end().to_owned()
+        self.output.extend(coverage.notice());
+        self.output.trim_end().to_owned()
     }
 }
 
-fn shown(path: &str, at: usize, line: &[u8], mark: char) -> String {
+fn format_line(path: &str, at: usize, line: &[u8], mark: char) -> String {
     let line = String::from_utf8_lossy(line);
-    let (kept, rest) = beginning(line.trim_end_matches('\r'), LINE_CHARS);
-    let cut = if rest == Rest::More { "…" } else { "" };
+    let (kept, rest) = truncate_chars(line.trim_end_matches('\r'), MAX_LINE_CHARS);
+    let cut = if rest == Truncation::Cut { "…" } else { "" };
     format!("{path}{mark}{}{mark}{kept}{cut}\n", at + 1)
 }

@@ -6,15 +6,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, FileType, statat};
 
 use super::Files;
-use super::place::Inside;
-use super::root::{Trouble, may_list};
+use super::data_path::DataPath;
+use super::root::{FileError, may_list};
 
 /// The maximum number of names in one walk.
-const NAMES: usize = 100_000;
+const MAX_NAMES: usize = 100_000;
 /// The maximum depth of nested folders.
-const DEPTH: usize = 48;
+const MAX_DEPTH: usize = 48;
 
-pub struct Leaf<'a> {
+pub struct FileEntry<'a> {
     /// The folder it is in.
     pub dir: BorrowedFd<'a>,
     pub name: &'a str,
@@ -24,75 +24,76 @@ pub struct Leaf<'a> {
 
 /// The completeness of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    All,
+pub enum Coverage {
+    Complete,
     /// The visitor ended it.
-    Enough,
+    Stopped,
     /// A limit was reached.
-    TooMuch,
+    LimitReached,
 }
 
-impl Seen {
+impl Coverage {
     /// The notice for an incomplete walk.
-    pub fn told(self) -> Option<String> {
-        let told =
-            format!("(there are more than {NAMES} names here, and not all were looked at: name a folder)");
-        (self == Self::TooMuch).then_some(told)
+    pub fn notice(self) -> Option<String> {
+        let told = format!(
+            "(there are more than {MAX_NAMES} names here, and not all were looked at: name a folder)"
+        );
+        (self == Self::LimitReached).then_some(told)
     }
 }
 
 impl Files {
     /// Calls `visit` for every file below the folder `path`, sorted, without following links.
-    pub(super) fn below(
+    pub(super) fn walk(
         &self,
-        inside: &Inside,
-        visit: impl FnMut(Leaf<'_>) -> ControlFlow<()>,
-    ) -> Result<Seen, Trouble> {
-        let folder = self.root.folder(inside.parts())?;
-        let prefix = inside.parts().iter().map(|part| format!("{part}/")).collect();
-        let mut look = Look { files: self, visit, left: NAMES };
-        Ok(match look.at(&folder, prefix, inside.parts().len()) {
-            ControlFlow::Continue(()) => Seen::All,
+        path: &DataPath,
+        visit: impl FnMut(FileEntry<'_>) -> ControlFlow<()>,
+    ) -> Result<Coverage, FileError> {
+        let folder = self.root.open_folder(path.parts())?;
+        let prefix = path.parts().iter().map(|part| format!("{part}/")).collect();
+        let mut look = Walker { files: self, visit, remaining: MAX_NAMES };
+        Ok(match look.walk_dir(&folder, prefix, path.parts().len()) {
+            ControlFlow::Continue(()) => Coverage::Complete,
             ControlFlow::Break(seen) => seen,
         })
     }
 }
 
-struct Look<'a, V> {
+struct Walker<'a, V> {
     files: &'a Files,
     visit: V,
-    left: usize,
+    remaining: usize,
 }
 
-impl<V: FnMut(Leaf<'_>) -> ControlFlow<()>> Look<'_, V> {
-    fn at(&mut self, dir: &OwnedFd, prefix: String, depth: usize) -> ControlFlow<Seen> {
-        let names = match self.names(dir, depth) {
-            Some(names) if depth < DEPTH => names,
-            Some(_) | None => return ControlFlow::Break(Seen::TooMuch),
+impl<V: FnMut(FileEntry<'_>) -> ControlFlow<()>> Walker<'_, V> {
+    fn walk_dir(&mut self, dir: &OwnedFd, prefix: String, depth: usize) -> ControlFlow<Coverage> {
+        let names = match self.entries(dir, depth) {
+            Some(names) if depth < MAX_DEPTH => names,
+            Some(_) | None => return ControlFlow::Break(Coverage::LimitReached),
         };
         for (name, kind) in names {
             let path = format!("{prefix}{name}");
             if kind == FileType::RegularFile {
-                let leaf = Leaf { dir: dir.as_fd(), name: &name, path: &path };
+                let leaf = FileEntry { dir: dir.as_fd(), name: &name, path: &path };
                 if (self.visit)(leaf).is_break() {
-                    return ControlFlow::Break(Seen::Enough);
+                    return ControlFlow::Break(Coverage::Stopped);
                 }
             }
             // Closed or vanished folders are skipped.
             if kind == FileType::Directory
-                && let Ok(folder) = self.files.root.folder_in(dir.as_fd(), &name)
+                && let Ok(folder) = self.files.root.open_folder_in(dir.as_fd(), &name)
             {
-                self.at(&folder, format!("{path}/"), depth + 1)?;
+                self.walk_dir(&folder, format!("{path}/"), depth + 1)?;
             }
         }
         ControlFlow::Continue(())
     }
 
     /// Returns the sorted entries of `dir`, or `None` beyond the limit.
-    fn names(&mut self, dir: &OwnedFd, depth: usize) -> Option<Vec<(String, FileType)>> {
+    fn entries(&mut self, dir: &OwnedFd, depth: usize) -> Option<Vec<(String, FileType)>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(dir).ok()?.flatten() {
-            self.left = self.left.checked_sub(1)?;
+            self.remaining = self.remaining.checked_sub(1)?;
             // A name that is not UTF-8 cannot be requested.
             let Ok(name) = entry.file_name().to_str() else { continue };
             if !may_list(depth, name) || name.chars().any(char::is_control) {

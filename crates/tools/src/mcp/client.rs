@@ -11,13 +11,13 @@ use tokio::time::timeout;
 
 use super::protocol::{
     Era, HANDSHAKE_VERSIONS, MODERN_VERSION, RpcError, UNSUPPORTED_VERSION, add_envelope, initialize_params,
-    notification, request, strings,
+    notification, request, string_array,
 };
-use super::transport::{Failure, Headers, Transport};
+use super::transport::{Headers, Transport, TransportError};
 
 /// The timeout of `server/discover`. Some old servers do not answer requests before `initialize` at
 /// all.
-const PROBE: Duration = Duration::from_secs(5);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Our own error code for a probe without an answer.
 const NO_ANSWER: i64 = -32001;
 
@@ -44,12 +44,13 @@ impl Client {
     }
 
     /// Agrees on an era and a revision.
-    pub(super) async fn negotiate(&mut self) -> Result<(), Failure> {
+    pub(super) async fn negotiate(&mut self) -> Result<(), TransportError> {
         let mut may_repeat = true;
         loop {
             let refused = match self.probe().await {
                 Ok(result) => {
-                    let supported = result.get("supportedVersions").and_then(strings).unwrap_or_default();
+                    let supported =
+                        result.get("supportedVersions").and_then(string_array).unwrap_or_default();
                     if supported.contains(&MODERN_VERSION) {
                         self.era = Some(Era::Modern(MODERN_VERSION.to_owned()));
                         return Ok(());
@@ -59,20 +60,20 @@ impl Client {
                 Err(failure) if failure.is_answer() => failure,
                 Err(failure) => return Err(failure),
             };
-            if let Some(supported) = unsupported(&refused) {
+            if let Some(supported) = supported_versions(&refused) {
                 if may_repeat && supported.iter().any(|version| version == MODERN_VERSION) {
                     may_repeat = false;
                     continue;
                 }
                 if !supported.iter().any(|version| HANDSHAKE_VERSIONS.contains(&version.as_str())) {
-                    return Err(Failure::broken(no_common_version(&supported)));
+                    return Err(TransportError::broken(no_common_version(&supported)));
                 }
             }
             match self.initialize().await {
                 // A slow server that answered the probe too late has already chosen the modern era.
                 Err(failure)
                     if may_repeat
-                        && unsupported(&failure)
+                        && supported_versions(&failure)
                             .is_some_and(|supported| supported.iter().any(|v| v == MODERN_VERSION)) =>
                 {
                     may_repeat = false;
@@ -83,25 +84,25 @@ impl Client {
     }
 
     /// Sends `server/discover` with the envelope of the modern revision.
-    async fn probe(&mut self) -> Result<Value, Failure> {
+    async fn probe(&mut self) -> Result<Value, TransportError> {
         self.era = Some(Era::Modern(MODERN_VERSION.to_owned()));
-        let answered = timeout(PROBE, self.request("server/discover", Map::new(), Vec::new())).await;
+        let answered = timeout(PROBE_TIMEOUT, self.request("server/discover", Map::new(), Vec::new())).await;
         self.era = None;
         answered.unwrap_or_else(|_| {
             let message = "did not answer `server/discover` in time".to_owned();
-            Err(Failure::Refused(RpcError { code: NO_ANSWER, message, data: Value::Null }))
+            Err(TransportError::Refused(RpcError { code: NO_ANSWER, message, data: Value::Null }))
         })
     }
 
     /// Opens a connection of the handshake era, with the revision that the server answers.
-    pub(super) async fn initialize(&mut self) -> Result<(), Failure> {
+    pub(super) async fn initialize(&mut self) -> Result<(), TransportError> {
         self.era = None;
         let id = self.next_id();
         let message = request(id, "initialize", &initialize_params());
         let result = self.transport.request(id, &message, &Headers::default()).await?;
         let version = result["protocolVersion"].as_str().unwrap_or_default();
         if !HANDSHAKE_VERSIONS.contains(&version) {
-            return Err(Failure::broken(no_common_version(&[version.to_owned()])));
+            return Err(TransportError::broken(no_common_version(&[version.to_owned()])));
         }
         self.era = Some(Era::Handshake(version.to_owned()));
         let headers = Headers { version: Some(version.to_owned()), ..Headers::default() };
@@ -114,7 +115,7 @@ impl Client {
         method: &str,
         mut params: Map<String, Value>,
         param_headers: Vec<(String, String)>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, TransportError> {
         let id = self.next_id();
         let headers = match &self.era {
             Some(Era::Modern(version)) => {
@@ -164,20 +165,21 @@ pub(super) fn param_headers(schema: &Value, arguments: &Value) -> Vec<(String, S
 }
 
 /// The revisions that the server names in an unsupported-version error.
-fn unsupported(failure: &Failure) -> Option<Vec<String>> {
-    let Failure::Refused(error) = failure else { return None };
+fn supported_versions(failure: &TransportError) -> Option<Vec<String>> {
+    let TransportError::Refused(error) = failure else { return None };
     if error.code != UNSUPPORTED_VERSION {
         return None;
     }
     Some(error.supported_versions()?.into_iter().map(str::to_owned).collect())
 }
 
-fn no_common_version(theirs: &[String]) -> String {
-    let short = |version: &String| crate::plain::cleaned(version).chars().take(20).collect::<String>();
-    let theirs: Vec<String> = theirs.iter().take(5).map(short).collect();
+fn no_common_version(versions: &[String]) -> String {
+    let short =
+        |version: &String| crate::plain_text::strip_invisible(version).chars().take(20).collect::<String>();
+    let versions: Vec<String> = versions.iter().take(5).map(short).collect();
     format!(
         "speaks protocol version {}, and ollim-bot speaks {MODERN_VERSION} and {}",
-        theirs.join(", "),
+        versions.join(", "),
         HANDSHAKE_VERSIONS.join(", ")
     )
 }

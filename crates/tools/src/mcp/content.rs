@@ -3,24 +3,24 @@
 use serde_json::Value;
 
 /// The maximum number of bytes of a result.
-const MOST: usize = 100 * 1024;
+const MAX_BYTES: usize = 100 * 1024;
 
 /// Returns the text of a call's result, as an error if the call failed.
-pub(super) fn words(result: &Value) -> Result<String, String> {
+pub(super) fn result_text(result: &Value) -> Result<String, String> {
     let parts = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut text = parts.iter().map(part).collect::<Vec<_>>().join("\n");
+    let mut text = parts.iter().map(part_text).collect::<Vec<_>>().join("\n");
     let structured = &result["structuredContent"];
     if parts.is_empty() && !structured.is_null() {
         text = structured.as_str().map_or_else(|| structured.to_string(), str::to_owned);
     }
-    let text = cut(text);
+    let text = truncate(text);
     match result["isError"].as_bool() {
         Some(true) => Err(if text.is_empty() { "The server says that it failed.".to_owned() } else { text }),
         Some(false) | None => Ok(text),
     }
 }
 
-fn part(part: &Value) -> String {
+fn part_text(part: &Value) -> String {
     let word = |key: &str| part[key].as_str().unwrap_or_default();
     match word("type") {
         "text" => word("text").to_owned(),
@@ -33,10 +33,10 @@ fn part(part: &Value) -> String {
     }
 }
 
-fn cut(text: String) -> String {
-    if text.len() <= MOST {
+fn truncate(text: String) -> String {
+    if text.len() <= MAX_BYTES {
         return text;
     }
-    let end = (0..=MOST).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    format!("{}\n[cut here: the server said {} bytes, and {MOST} are read]", &text[..end], text.len())
+    let end = (0..=MAX_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}\n[cut here: the server said {} bytes, and {MAX_BYTES} are read]", &text[..end], text.len())
 }

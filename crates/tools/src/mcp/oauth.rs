@@ -11,7 +11,7 @@ mod sign_in;
 mod token;
 
 pub use sign_in::SignIn;
-pub(super) use token::{Authorizer, Refreshed};
+pub(super) use token::{RefreshOutcome, TokenProvider};
 
 use std::io;
 use std::time::Duration;
@@ -20,9 +20,9 @@ use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use serde_json::Value;
 
 /// The maximum number of bytes of a document from an authorization server.
-const DOCUMENT: usize = 256 * 1024;
+const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
 /// The timeout of a request to an authorization server.
-const REQUEST: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Stores the sign-in of each server, readable only for the user and replaced atomically.
 pub trait TokenStore: Send + Sync {
@@ -45,18 +45,18 @@ fn resource_of(url: &Url) -> String {
 
 /// Creates a client for `url`. Secrets are sent there, so insecure transports are refused.
 fn client_for(url: &Url) -> Result<Client, String> {
-    wire::guarded(url)?;
-    wire::client(url, |builder| builder.timeout(REQUEST))
+    wire::check_key_transport(url)?;
+    wire::build_client(url, |builder| builder.timeout(REQUEST_TIMEOUT))
 }
 
 /// Sends a request and returns the status and the JSON body; null if the body is not JSON.
-async fn fetched(request: RequestBuilder) -> Result<(StatusCode, Value), String> {
-    let mut response = request.send().await.map_err(|error| wire::reason(&error))?;
+async fn fetch_json(request: RequestBuilder) -> Result<(StatusCode, Value), String> {
+    let mut response = request.send().await.map_err(|error| wire::root_cause(&error))?;
     let status = response.status();
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| wire::reason(&error))? {
+    while let Some(chunk) = response.chunk().await.map_err(|error| wire::root_cause(&error))? {
         bytes.extend(chunk);
-        if bytes.len() > DOCUMENT {
+        if bytes.len() > MAX_DOCUMENT_BYTES {
             return Err("the answer is too long".to_owned());
         }
     }
@@ -65,7 +65,7 @@ async fn fetched(request: RequestBuilder) -> Result<(StatusCode, Value), String>
 
 /// The `error` of an OAuth error document, as one short line without a full stop.
 fn oauth_error(status: StatusCode, document: &Value) -> String {
-    let word = |key: &str| document[key].as_str().map(crate::plain::cleaned);
+    let word = |key: &str| document[key].as_str().map(crate::plain_text::strip_invisible);
     let text = match (word("error"), word("error_description")) {
         (Some(error), Some(description)) => format!("{error}: {description}"),
         (Some(error), None) => error,

@@ -27,7 +27,7 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// The maximum number of characters of a stored error message of a server.
-const ERROR_TEXT: usize = 500;
+const MAX_ERROR_CHARS: usize = 500;
 
 /// The era of a connection, with the agreed revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,23 +48,23 @@ pub(super) struct RpcError {
 
 impl RpcError {
     /// Reads the `error` member of a response.
-    pub(super) fn read(error: &Value) -> Self {
+    pub(super) fn parse(error: &Value) -> Self {
         let message = error["message"].as_str().unwrap_or("it does not say why");
         Self {
             code: error["code"].as_i64().unwrap_or_default(),
-            message: crate::plain::cleaned(message).chars().take(ERROR_TEXT).collect(),
+            message: crate::plain_text::strip_invisible(message).chars().take(MAX_ERROR_CHARS).collect(),
             data: error["data"].clone(),
         }
     }
 
     /// Returns the revisions that an [`UNSUPPORTED_VERSION`] error names, if it names any.
     pub(super) fn supported_versions(&self) -> Option<Vec<&str>> {
-        strings(self.data.get("supported")?)
+        string_array(self.data.get("supported")?)
     }
 }
 
 /// Returns the elements of a JSON array of strings.
-pub(super) fn strings(value: &Value) -> Option<Vec<&str>> {
+pub(super) fn string_array(value: &Value) -> Option<Vec<&str>> {
     value.as_array()?.iter().map(Value::as_str).collect()
 }
 
@@ -128,7 +128,7 @@ pub(super) fn classify(message: &Value) -> Incoming {
         }
         (None, Some(id)) => match (id.as_u64(), message.get("result"), message.get("error")) {
             (Some(id), Some(result), None) => Incoming::Response(id, Ok(result.clone())),
-            (Some(id), _, Some(error)) => Incoming::Response(id, Err(RpcError::read(error))),
+            (Some(id), _, Some(error)) => Incoming::Response(id, Err(RpcError::parse(error))),
             _ => Incoming::Other,
         },
         (None, None) => Incoming::Other,

@@ -10,13 +10,13 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::Surroundings;
+use super::ProcessContext;
 use super::protocol::{Incoming, classify};
-use super::transport::{Failure, Headers, MESSAGE, Transport, UNRELATED};
+use super::transport::{Headers, MAX_MESSAGE_BYTES, MAX_UNRELATED_MESSAGES, Transport, TransportError};
 
 /// A running program and its pipes.
-pub(super) struct Pipes {
-    _family: Family,
+pub(super) struct StdioTransport {
+    _process_group: ProcessGroup,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     /// The incomplete line. A cancelled request must not lose its beginning.
@@ -24,15 +24,15 @@ pub(super) struct Pipes {
     tools_changed: bool,
 }
 
-impl Pipes {
+impl StdioTransport {
     /// Starts the program with a clean environment: only the given variables are set.
     pub(super) fn start(
         command: &str,
         args: &[String],
         env: &BTreeMap<String, String>,
-        around: &Surroundings,
-    ) -> Result<Self, Failure> {
-        let mut program = match around.leash.split_first() {
+        context: &ProcessContext,
+    ) -> Result<Self, TransportError> {
+        let mut program = match context.launcher.split_first() {
             Some((first, rest)) => {
                 let mut program = Command::new(first);
                 program.args(rest).arg(std::process::id().to_string()).arg(command);
@@ -40,61 +40,67 @@ impl Pipes {
             }
             None => Command::new(command),
         };
-        program.args(args).current_dir(&around.directory).env_clear().envs(&around.environment).envs(env);
+        program.args(args).current_dir(&context.directory).env_clear().envs(&context.environment).envs(env);
         program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-        let mut child =
-            program.spawn().map_err(|error| Failure::broken(format!("cannot be started ({error})")))?;
+        let mut child = program
+            .spawn()
+            .map_err(|error| TransportError::broken(format!("cannot be started ({error})")))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let (stdin, stdout) = pipes.ok_or_else(|| Failure::broken("cannot be spoken to"))?;
+        let (stdin, stdout) = pipes.ok_or_else(|| TransportError::broken("cannot be spoken to"))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let _family = Family { _child: child, group };
-        Ok(Self { _family, stdin, stdout: BufReader::new(stdout), line: Vec::new(), tools_changed: false })
+        let _process_group = ProcessGroup { _child: child, group };
+        Ok(Self {
+            _process_group,
+            stdin,
+            stdout: BufReader::new(stdout),
+            line: Vec::new(),
+            tools_changed: false,
+        })
     }
 
-    async fn say(&mut self, message: &Value) -> Result<(), Failure> {
-        let gone = |_| Failure::broken("has ended");
+    async fn send(&mut self, message: &Value) -> Result<(), TransportError> {
+        let gone = |_| TransportError::broken("has ended");
         self.stdin.write_all(format!("{message}\n").as_bytes()).await.map_err(gone)?;
         self.stdin.flush().await.map_err(gone)
     }
 
-    async fn hear(&mut self) -> Result<Value, Failure> {
-        let room = (MESSAGE - self.line.len()) as u64;
-        let read = (&mut self.stdout).take(room).read_until(b'\n', &mut self.line).await;
-        let is_long = self.line.len() == MESSAGE && !self.line.ends_with(b"\n");
+    async fn receive(&mut self) -> Result<Value, TransportError> {
+        let remaining = (MAX_MESSAGE_BYTES - self.line.len()) as u64;
+        let read = (&mut self.stdout).take(remaining).read_until(b'\n', &mut self.line).await;
+        let is_long = self.line.len() == MAX_MESSAGE_BYTES && !self.line.ends_with(b"\n");
         let line = std::mem::take(&mut self.line);
         match read {
-            _ if is_long => Err(Failure::broken("sent a message of more than 4 MB")),
-            Ok(0) | Err(_) => Err(Failure::broken("ended before it answered")),
+            _ if is_long => Err(TransportError::broken("sent a message of more than 4 MB")),
+            Ok(0) | Err(_) => Err(TransportError::broken("ended before it answered")),
             Ok(_) if line.trim_ascii().is_empty() => Ok(Value::Null),
-            Ok(_) => {
-                serde_json::from_slice(&line).map_err(|_| Failure::broken("sent something that is not JSON"))
-            }
+            Ok(_) => serde_json::from_slice(&line)
+                .map_err(|_| TransportError::broken("sent something that is not JSON")),
         }
     }
 
-    async fn response(&mut self, wanted: u64) -> Result<Value, Failure> {
-        for _ in 0..UNRELATED {
-            match classify(&self.hear().await?) {
-                Incoming::Response(id, answer) if id == wanted => return answer.map_err(Failure::Refused),
-                Incoming::Request(answer) => self.say(&answer).await?,
+    async fn read_response(&mut self, id: u64) -> Result<Value, TransportError> {
+        for _ in 0..MAX_UNRELATED_MESSAGES {
+            match classify(&self.receive().await?) {
+                Incoming::Response(id, answer) if id == id => return answer.map_err(TransportError::Refused),
+                Incoming::Request(answer) => self.send(&answer).await?,
                 Incoming::ToolsChanged => self.tools_changed = true,
                 Incoming::Response(..) | Incoming::Other => {}
             }
         }
-        Err(Failure::broken("does not answer what it was asked"))
+        Err(TransportError::broken("does not answer what it was asked"))
     }
 }
 
-impl Transport for Pipes {
+impl Transport for StdioTransport {
     fn request<'a>(
         &'a mut self,
         id: u64,
         message: &'a Value,
         _headers: &'a Headers,
-    ) -> BoxFuture<'a, Result<Value, Failure>> {
+    ) -> BoxFuture<'a, Result<Value, TransportError>> {
         Box::pin(async move {
-            self.say(message).await?;
-            self.response(id).await
+            self.send(message).await?;
+            self.read_response(id).await
         })
     }
 
@@ -102,8 +108,8 @@ impl Transport for Pipes {
         &'a mut self,
         message: &'a Value,
         _headers: &'a Headers,
-    ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async move { self.say(message).await })
+    ) -> BoxFuture<'a, Result<(), TransportError>> {
+        Box::pin(async move { self.send(message).await })
     }
 
     fn take_tools_changed(&mut self) -> bool {
@@ -112,12 +118,12 @@ impl Transport for Pipes {
 }
 
 /// The process group of the program. Dropping this kills it.
-struct Family {
+struct ProcessGroup {
     _child: Child,
     group: Option<Pid>,
 }
 
-impl Drop for Family {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(group) = self.group {
             // The group may have ended already.

@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::protocol::RpcError;
 
 /// The maximum number of bytes of a message, and of an HTTP response.
-pub(super) const MESSAGE: usize = 4 << 20;
+pub(super) const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// The maximum number of other messages before the awaited response.
-pub(super) const UNRELATED: usize = 1_000;
+pub(super) const MAX_UNRELATED_MESSAGES: usize = 1_000;
 
 /// A connection to a server.
 pub(super) trait Transport: Send + Sync {
@@ -20,14 +20,14 @@ pub(super) trait Transport: Send + Sync {
         id: u64,
         message: &'a Value,
         headers: &'a Headers,
-    ) -> BoxFuture<'a, Result<Value, Failure>>;
+    ) -> BoxFuture<'a, Result<Value, TransportError>>;
 
     /// Sends a notification.
     fn notify<'a>(
         &'a mut self,
         message: &'a Value,
         headers: &'a Headers,
-    ) -> BoxFuture<'a, Result<(), Failure>>;
+    ) -> BoxFuture<'a, Result<(), TransportError>>;
 
     /// Returns whether the server announced a changed tool list since the last call.
     fn take_tools_changed(&mut self) -> bool;
@@ -40,7 +40,7 @@ pub(super) struct Headers {
     pub version: Option<String>,
     /// `Mcp-Method`, modern era.
     pub method: Option<String>,
-    /// `Mcp-Name`, modern era; not encoded yet.
+    /// `Mcp-EntryMark`, modern era; not encoded yet.
     pub name: Option<String>,
     /// `Mcp-Param-*`, modern era: the rest of the name, and the value, which is not encoded yet.
     pub params: Vec<(String, String)>,
@@ -48,7 +48,7 @@ pub(super) struct Headers {
 
 /// The reason why a request has no result.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Failure {
+pub(super) enum TransportError {
     /// The server answered with an error. Other requests can follow.
     Refused(RpcError),
     /// The server answered with this HTTP status and no JSON-RPC error.
@@ -65,7 +65,7 @@ pub(super) enum Failure {
     Broken(String),
 }
 
-impl Failure {
+impl TransportError {
     pub(super) fn broken(why: impl Into<String>) -> Self {
         Self::Broken(why.into())
     }
@@ -76,7 +76,7 @@ impl Failure {
     }
 
     /// Returns the end of a sentence that begins with the name of `server`.
-    pub(super) fn told(&self, server: &str) -> String {
+    pub(super) fn describe(&self, server: &str) -> String {
         match self {
             Self::Refused(error) => format!("refuses: {}", error.message),
             Self::Status(status) => format!("answers with {status}"),

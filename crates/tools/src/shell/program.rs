@@ -8,71 +8,78 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::Shell;
-use super::heap::Before;
-use super::run::{Caged, watch};
-use crate::cage::{Network, UNMADE};
-use crate::skill::Ended;
+use super::run::{RunningCommand, wait_for_limit};
+use super::usage::Baseline;
+use crate::sandbox::{Network, SETUP_FAILED};
+use crate::skill::SkillCommandOutcome;
 
 /// The maximum number of bytes of captured output.
-const MOST: u64 = 64 * 1024;
+const MAX_OUTPUT_BYTES: u64 = 64 * 1024;
 /// The exit code of bash when the program does not exist.
-const UNFOUND: i32 = 127;
+const NOT_FOUND_CODE: i32 = 127;
 
 impl Shell {
     /// Runs the program with these arguments in the data directory for at most `max`. Dropping the
     /// future kills it and its children.
-    pub async fn program(&self, words: &[String], most: Duration) -> Ended {
-        let room = match tempfile::Builder::new().prefix("run-").tempdir_in(&self.work) {
-            Ok(room) => room,
-            Err(error) => return Ended::Unstarted(format!("there is no folder to work in: {error}")),
+    pub async fn run_program(&self, words: &[String], max: Duration) -> SkillCommandOutcome {
+        let run_dir = match tempfile::Builder::new().prefix("run-").tempdir_in(&self.work_dir) {
+            Ok(run_dir) => run_dir,
+            Err(error) => {
+                return SkillCommandOutcome::StartFailed(format!("there is no folder to work in: {error}"));
+            }
         };
-        let shell = Self { work: room.path().to_owned(), ..self.clone() };
-        match shell.caged(words, most) {
-            Err(why) => Ended::Unstarted(why),
-            Ok(caged) => {
-                let group = caged.group;
-                let before = Before::look(&shell.work);
+        let shell = Self { work_dir: run_dir.path().to_owned(), ..self.clone() };
+        match shell.start_program(words, max) {
+            Err(why) => SkillCommandOutcome::StartFailed(why),
+            Ok(running) => {
+                let group = running.group;
+                let before = Baseline::measure(&shell.work_dir);
                 tokio::select! {
-                    ended = heard(caged) => ended.unwrap_or_else(|error| Ended::Unstarted(error.to_string())),
-                    why = watch(group, before, &shell.work) => Ended::Unstarted(why),
+                    ended = collect_result(running) => ended.unwrap_or_else(|error| SkillCommandOutcome::StartFailed(error.to_string())),
+                    why = wait_for_limit(group, before, &shell.work_dir) => SkillCommandOutcome::StartFailed(why),
                 }
             }
         }
     }
 
-    fn caged(&self, words: &[String], most: Duration) -> Result<Caged, String> {
-        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-        let mut line =
-            self.line(&format!("cd \"$DATA\" && exec -- {}", words.join(" ")), most, Network::Off)?;
-        line.current_dir(&self.work).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Caged::start(line)
+    fn start_program(&self, words: &[String], max: Duration) -> Result<RunningCommand, String> {
+        let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
+        let mut command = self.sandboxed_command(
+            &format!("cd \"$DATA\" && exec -- {}", words.join(" ")),
+            max,
+            Network::Off,
+        )?;
+        command.current_dir(&self.work_dir).stdout(Stdio::piped()).stderr(Stdio::piped());
+        RunningCommand::start(command)
     }
 }
 
 /// Quotes a word for the shell.
-fn quoted(word: &str) -> String {
+fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-async fn heard(mut caged: Caged) -> io::Result<Ended> {
-    let stdout = caged.child.stdout.take();
-    let stderr = caged.child.stderr.take();
-    let (printed, said, status) = tokio::join!(text(stdout), text(stderr), caged.child.wait());
+async fn collect_result(mut running: RunningCommand) -> io::Result<SkillCommandOutcome> {
+    let stdout = running.child.stdout.take();
+    let stderr = running.child.stderr.take();
+    let (printed, errors, status) = tokio::join!(read_text(stdout), read_text(stderr), running.child.wait());
     // A process killed by a signal has no code; the shell reports one.
     let code = status?.code().unwrap_or(128);
-    let said = said?;
+    let errors = errors?;
     Ok(match code {
-        UNFOUND => Ended::NotFound,
-        code if code == i32::from(UNMADE) => Ended::Unstarted(format!("no sandbox could be made: {said}")),
-        code => Ended::Code(code, printed?, said),
+        NOT_FOUND_CODE => SkillCommandOutcome::NotFound,
+        code if code == i32::from(SETUP_FAILED) => {
+            SkillCommandOutcome::StartFailed(format!("no sandbox could be made: {errors}"))
+        }
+        code => SkillCommandOutcome::Exited(code, printed?, errors),
     })
 }
 
 /// Reads text up to the limit and discards the rest, so that the writer never blocks.
-async fn text(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
+async fn read_text(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
     let Some(mut pipe) = pipe else { return Ok(String::new()) };
     let mut bytes = Vec::new();
-    (&mut pipe).take(MOST).read_to_end(&mut bytes).await?;
+    (&mut pipe).take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes).await?;
     tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -82,9 +89,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_means_itself_to_a_shell() {
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
-        assert_eq!(quoted(""), "''");
+    fn quoted_word_is_literal_in_a_shell() {
+        assert_eq!(quote("a b"), "'a b'");
+        assert_eq!(quote("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(quote(""), "''");
     }
 }

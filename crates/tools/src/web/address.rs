@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The IPv4 blocks that are not public: first address and prefix length.
-const OWN: [([u8; 4], u32); 16] = [
+const NON_PUBLIC_BLOCKS: [([u8; 4], u32); 16] = [
     ([0, 0, 0, 0], 8),
     ([10, 0, 0, 0], 8),
     ([100, 64, 0, 0], 10),
@@ -32,7 +32,9 @@ pub fn is_public(address: IpAddr) -> bool {
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let bits = address.to_bits();
-    !OWN.iter().any(|(block, named)| (bits ^ Ipv4Addr::from(*block).to_bits()) >> (32 - named) == 0)
+    !NON_PUBLIC_BLOCKS
+        .iter()
+        .any(|(block, named)| (bits ^ Ipv4Addr::from(*block).to_bits()) >> (32 - named) == 0)
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
@@ -55,7 +57,7 @@ mod tests {
     const PUBLIC: &str = "1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.1 \
         169.253.255.255 172.15.255.255 172.32.0.0 192.167.255.255 192.169.0.0 198.17.255.255 198.20.0.0 \
         223.255.255.255 2606:4700::1111 2a00::1 ::ffff:8.8.8.8 64:ff9b::808:808 2001:200::1";
-    const OTHERS: &str = "0.0.0.0 0.255.255.255 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 \
+    const NON_PUBLIC: &str = "0.0.0.0 0.255.255.255 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 \
         169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.1 192.0.2.1 192.88.99.1 192.168.1.1 198.18.0.1 \
         198.19.255.255 198.51.100.7 203.0.113.9 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 :: \
         ::1 ::127.0.0.1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:0:127.0.0.1 64:ff9b::7f00:1 \
@@ -63,11 +65,11 @@ mod tests {
         2002:808:808:: 3fff::1 fc00::1 fd00:ec2::254 fe80::1 fec0::1 ff02::1 4000::1";
 
     #[test]
-    fn only_what_is_on_the_public_net_is_public() {
+    fn only_public_addresses_are_accepted() {
         let check = |address: &str, expected: bool| {
             assert_eq!(is_public(address.parse().unwrap()), expected, "{address}");
         };
         PUBLIC.split_whitespace().for_each(|address| check(address, true));
-        OTHERS.split_whitespace().for_each(|address| check(address, false));
+        NON_PUBLIC.split_whitespace().for_each(|address| check(address, false));
     }
 }

@@ -7,26 +7,26 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The lifetime and the maximum number of cached pages.
-const FRESH: Duration = Duration::from_secs(15 * 60);
-const PAGES: usize = 64;
+const LIFETIME: Duration = Duration::from_secs(15 * 60);
+const MAX_PAGES: usize = 64;
 
 /// Pages by URL, the oldest first.
 #[derive(Default)]
-pub struct Cache(Mutex<VecDeque<(Instant, String, String)>>);
+pub struct PageCache(Mutex<VecDeque<(Instant, String, String)>>);
 
-impl Cache {
+impl PageCache {
     /// Returns the page at `url` if it is cached and fresh.
     pub fn get(&self, url: &str) -> Option<String> {
         let mut pages = self.pages();
-        pages.retain(|(at, ..)| at.elapsed() < FRESH);
+        pages.retain(|(at, ..)| at.elapsed() < LIFETIME);
         pages.iter().find(|(_, known, _)| known == url).map(|(_, _, page)| page.clone())
     }
 
-    pub fn keep(&self, url: &str, page: &str) {
+    pub fn insert(&self, url: &str, page: &str) {
         let mut pages = self.pages();
         pages.retain(|(_, known, _)| known != url);
         pages.push_back((Instant::now(), url.to_owned(), page.to_owned()));
-        let over = pages.len().saturating_sub(PAGES);
+        let over = pages.len().saturating_sub(MAX_PAGES);
         pages.drain(..over);
     }
 
@@ -40,14 +40,14 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_page_is_kept_for_a_quarter_of_an_hour_and_only_the_newest_are() {
-        let cache = Cache::default();
-        cache.keep("a", "one");
-        cache.keep("a", "two");
+    async fn pages_expire_and_the_oldest_are_evicted() {
+        let cache = PageCache::default();
+        cache.insert("a", "one");
+        cache.insert("a", "two");
         assert_eq!(cache.get("a").as_deref(), Some("two"));
-        tokio::time::advance(FRESH).await;
+        tokio::time::advance(LIFETIME).await;
         assert_eq!(cache.get("a"), None);
-        (0..=PAGES).for_each(|n| cache.keep(&n.to_string(), "page"));
+        (0..=MAX_PAGES).for_each(|n| cache.insert(&n.to_string(), "page"));
         assert_eq!((cache.get("0"), cache.get("1").as_deref()), (None, Some("page")));
     }
 }

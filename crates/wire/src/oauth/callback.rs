@@ -17,41 +17,41 @@ use super::{AuthorizationResponse, RedirectTarget, looks_like_redirect, random_t
 use crate::Secret;
 
 /// The most bytes of a request that are read.
-const REQUEST: usize = 16 * 1024;
+const MAX_REQUEST_BYTES: usize = 16 * 1024;
 /// The timeout of one connection.
-const CONNECTION: Duration = Duration::from_secs(10);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most connections at once. Browsers open some that they never use.
-const CONNECTIONS: usize = 16;
+const MAX_CONNECTIONS: usize = 16;
 
-const DONE: &str = "That is all. You can close this window.";
-const REFUSED: &str = "Nothing was connected. You can close this window.";
-const STRANGER: &str = "This is not the answer that is waited for. You can close this window.";
+const GRANTED_TEXT: &str = "That is all. You can close this window.";
+const DENIED_TEXT: &str = "Nothing was connected. You can close this window.";
+const UNEXPECTED_TEXT: &str = "This is not the answer that is waited for. You can close this window.";
 
 /// The receiving end of one sign-in. Dropping it closes the port.
 #[derive(Debug)]
 pub struct Callback {
     listener: TcpListener,
     target: RedirectTarget,
-    to: mpsc::Sender<AuthorizationResponse>,
+    sender: mpsc::Sender<AuthorizationResponse>,
     pasted: mpsc::Receiver<AuthorizationResponse>,
 }
 
 /// Accepts addresses that the user pastes while the [`Callback`] is waited for.
 #[derive(Clone, Debug)]
-pub struct Paste {
+pub struct PasteInput {
     target: RedirectTarget,
-    to: mpsc::Sender<AuthorizationResponse>,
+    sender: mpsc::Sender<AuthorizationResponse>,
 }
 
 /// The outcome of pasting a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pasted {
+pub enum PasteOutcome {
     /// It is the response of this sign-in.
-    Taken,
+    Accepted,
     /// It looks like a redirect, but belongs to another sign-in.
-    Stranger,
+    OtherSignIn,
     /// It is not a redirect.
-    NotForUs,
+    NotARedirect,
 }
 
 impl Callback {
@@ -60,8 +60,8 @@ impl Callback {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let port = listener.local_addr()?.port();
         let target = RedirectTarget { port, path, state: random_token()? };
-        let (to, pasted) = mpsc::channel(1);
-        Ok(Self { listener, target, to, pasted })
+        let (sender, pasted) = mpsc::channel(1);
+        Ok(Self { listener, target, sender, pasted })
     }
 
     /// Returns the port that is listened on.
@@ -80,12 +80,12 @@ impl Callback {
     }
 
     /// Returns the input for pasted addresses.
-    pub fn paste(&self) -> Paste {
-        Paste { target: self.target.clone(), to: self.to.clone() }
+    pub fn paste_input(&self) -> PasteInput {
+        PasteInput { target: self.target.clone(), sender: self.sender.clone() }
     }
 
     /// Waits for the first response, and returns none if the time is up.
-    pub async fn wait(&mut self, patience: Duration) -> Option<AuthorizationResponse> {
+    pub async fn wait(&mut self, limit: Duration) -> Option<AuthorizationResponse> {
         let listener = &self.listener;
         let target = &self.target;
         let pasted = &mut self.pasted;
@@ -95,21 +95,21 @@ impl Callback {
                 Some(response) = pasted.recv() => response,
             }
         };
-        timeout(patience, first).await.ok()
+        timeout(limit, first).await.ok()
     }
 }
 
-impl Paste {
+impl PasteInput {
     /// Checks a text from the user, and accepts it if it is the response.
-    pub fn offer(&self, text: &str) -> Pasted {
-        match self.target.read(text) {
+    pub fn offer(&self, text: &str) -> PasteOutcome {
+        match self.target.parse_response(text) {
             Some(response) => {
                 // A full channel holds an earlier response, which counts.
-                let _ = self.to.try_send(response);
-                Pasted::Taken
+                let _ = self.sender.try_send(response);
+                PasteOutcome::Accepted
             }
-            None if looks_like_redirect(text) => Pasted::Stranger,
-            None => Pasted::NotForUs,
+            None if looks_like_redirect(text) => PasteOutcome::OtherSignIn,
+            None => PasteOutcome::NotARedirect,
         }
     }
 }
@@ -120,9 +120,9 @@ async fn listen(listener: &TcpListener, target: &RedirectTarget) -> Authorizatio
         FuturesUnordered::new();
     loop {
         tokio::select! {
-            stream = accept(listener), if connections.len() < CONNECTIONS => {
+            stream = accept(listener), if connections.len() < MAX_CONNECTIONS => {
                 connections.push(Box::pin(async move {
-                    timeout(CONNECTION, serve(stream, target)).await.ok().flatten()
+                    timeout(CONNECTION_TIMEOUT, serve(stream, target)).await.ok().flatten()
                 }));
             }
             Some(response) = connections.next(), if !connections.is_empty() => {
@@ -145,14 +145,14 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 }
 
 async fn serve(mut stream: TcpStream, target: &RedirectTarget) -> Option<AuthorizationResponse> {
-    let requested = requested(&mut stream).await?;
-    let response = target.read(&format!("http://127.0.0.1:{}{requested}", target.port));
-    let (status, words) = match &response {
-        Some(AuthorizationResponse::Granted { .. }) => ("200 OK", DONE),
-        Some(AuthorizationResponse::Denied(_)) => ("200 OK", REFUSED),
-        None => ("404 Not Found", STRANGER),
+    let path = request_target(&mut stream).await?;
+    let response = target.parse_response(&format!("http://127.0.0.1:{}{path}", target.port));
+    let (status, text) = match &response {
+        Some(AuthorizationResponse::Granted { .. }) => ("200 OK", GRANTED_TEXT),
+        Some(AuthorizationResponse::Denied(_)) => ("200 OK", DENIED_TEXT),
+        None => ("404 Not Found", UNEXPECTED_TEXT),
     };
-    let page = format!("<!doctype html><meta charset=utf-8><title>ollim-bot</title><p>{words}</p>\n");
+    let page = format!("<!doctype html><meta charset=utf-8><title>ollim-bot</title><p>{text}</p>\n");
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\
          Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n",
@@ -165,13 +165,13 @@ async fn serve(mut stream: TcpStream, target: &RedirectTarget) -> Option<Authori
 }
 
 /// Reads the request target, such as `/?code=...`. Returns nothing for anything but a GET.
-async fn requested(stream: &mut TcpStream) -> Option<String> {
+async fn request_target(stream: &mut TcpStream) -> Option<String> {
     let mut request = Vec::new();
-    let mut piece = [0; 2048];
+    let mut chunk = [0; 2048];
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        let length = stream.read(&mut piece).await.ok().filter(|length| *length > 0)?;
-        request.extend_from_slice(&piece[..length]);
-        if request.len() > REQUEST {
+        let length = stream.read(&mut chunk).await.ok().filter(|length| *length > 0)?;
+        request.extend_from_slice(&chunk[..length]);
+        if request.len() > MAX_REQUEST_BYTES {
             return None;
         }
     }

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_verifier_is_new_and_its_challenge_is_the_s256_of_it() {
+    fn each_verifier_is_new_and_its_challenge_is_its_s256_hash() {
         let one = Pkce::new().unwrap();
         let other = Pkce::new().unwrap();
         assert_ne!(one.verifier, other.verifier);

@@ -6,7 +6,7 @@ use subtle::ConstantTimeEq;
 use crate::Secret;
 
 /// The most characters of a denial reason that are stored.
-const REASON: usize = 100;
+const MAX_REASON_CHARS: usize = 100;
 
 /// The redirect URI of one sign-in, with the `state` that its response must repeat.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl RedirectTarget {
     }
 
     /// Parses an address. Returns none for another address or another `state`.
-    pub fn read(&self, text: &str) -> Option<AuthorizationResponse> {
+    pub fn parse_response(&self, text: &str) -> Option<AuthorizationResponse> {
         let address: Url = text.trim().parse().ok()?;
         let path = if self.path.is_empty() { "/" } else { self.path };
         let is_here = address.scheme() == "http"
@@ -62,7 +62,7 @@ impl RedirectTarget {
             return None;
         }
         if let Some(reason) = parameter("error") {
-            let reason = reason.chars().filter(|c| !c.is_control()).take(REASON).collect();
+            let reason = reason.chars().filter(|c| !c.is_control()).take(MAX_REASON_CHARS).collect();
             return Some(AuthorizationResponse::Denied(reason));
         }
         let code = parameter("code").filter(|code| !code.is_empty())?;
@@ -85,10 +85,13 @@ mod tests {
     fn only_a_response_with_our_state_counts() {
         let redirect = RedirectTarget { port: 4711, path: "", state: Secret::new("s3cret") };
         let yes = granted("4/abc", None);
-        assert_eq!(redirect.read(" http://127.0.0.1:4711/?state=s3cret&code=4%2Fabc&scope=x \n"), yes);
-        assert_eq!(redirect.read("http://127.0.0.1:4711?code=4/abc&state=s3cret"), yes);
+        assert_eq!(
+            redirect.parse_response(" http://127.0.0.1:4711/?state=s3cret&code=4%2Fabc&scope=x \n"),
+            yes
+        );
+        assert_eq!(redirect.parse_response("http://127.0.0.1:4711?code=4/abc&state=s3cret"), yes);
         let no = Some(AuthorizationResponse::Denied("access_denied".to_owned()));
-        assert_eq!(redirect.read("http://127.0.0.1:4711/?error=access_denied&state=s3cret"), no);
+        assert_eq!(redirect.parse_response("http://127.0.0.1:4711/?error=access_denied&state=s3cret"), no);
         for other in [
             "http://127.0.0.1:4711/?state=wrong&code=1",
             "http://127.0.0.1:4711/?code=1",
@@ -100,25 +103,25 @@ mod tests {
             "http://127.0.0.1:4711/callback?state=s3cret&code=1",
             "hello",
         ] {
-            assert_eq!(redirect.read(other), None, "{other}");
+            assert_eq!(redirect.parse_response(other), None, "{other}");
         }
     }
 
     /// RFC 9207: the issuer is read from the response; the caller compares it.
     #[test]
-    fn the_issuer_and_the_path_are_read() {
+    fn issuer_and_path_are_parsed() {
         let redirect = RedirectTarget { port: 4711, path: "/callback", state: Secret::new("s") };
         assert_eq!(redirect.uri(), "http://127.0.0.1:4711/callback");
         let address = "http://127.0.0.1:4711/callback?code=c&state=s&iss=https%3A%2F%2Fas.example";
-        assert_eq!(redirect.read(address), granted("c", Some("https://as.example")));
-        assert_eq!(redirect.read("http://127.0.0.1:4711/?code=c&state=s"), None);
-        let denied = redirect.read("http://127.0.0.1:4711/callback?error=a%1B%5B2Jb&state=s");
+        assert_eq!(redirect.parse_response(address), granted("c", Some("https://as.example")));
+        assert_eq!(redirect.parse_response("http://127.0.0.1:4711/?code=c&state=s"), None);
+        let denied = redirect.parse_response("http://127.0.0.1:4711/callback?error=a%1B%5B2Jb&state=s");
         assert_eq!(denied, Some(AuthorizationResponse::Denied("a[2Jb".to_owned())));
     }
 
     /// MC-4: only text that begins like a redirect is treated as one.
     #[test]
-    fn a_pasted_address_is_known_by_its_beginning() {
+    fn pasted_redirect_is_recognized_by_its_prefix() {
         assert!(looks_like_redirect(" http://127.0.0.1:4711/?state=x&code=y"));
         assert!(!looks_like_redirect("see http://127.0.0.1:4711/?code=y"));
         assert!(!looks_like_redirect("http://127.0.0.1:4711/"));

@@ -3,18 +3,18 @@
 use expect_test::expect;
 
 use super::*;
-use crate::calendar::Change;
+use crate::calendar::EventChange;
 
 const FROM: &str = "2026-11-01T00:00[Europe/Berlin]";
 const UNTIL: &str = "2026-12-01T00:00[Europe/Berlin]";
 
-fn stamp() -> Stamp {
-    Stamp { now: at("2026-11-16T12:00[Europe/Berlin]"), dice: *b"0123456789" }
+fn context() -> ChangeContext {
+    ChangeContext { now: zoned("2026-11-16T12:00[Europe/Berlin]"), random: *b"0123456789" }
 }
 
-fn span(start: &str, end: &str) -> Change {
-    let time = |time: &str| Some(at(&format!("{time}[Europe/Berlin]")));
-    Change { start: time(start), end: time(end), ..Change::default() }
+fn change_times(start: &str, end: &str) -> EventChange {
+    let time = |time: &str| Some(zoned(&format!("{time}[Europe/Berlin]")));
+    EventChange { start: time(start), end: time(end), ..EventChange::default() }
 }
 
 const SERIES: &str = "BEGIN:VEVENT
@@ -34,14 +34,14 @@ const SERIES: &str = "BEGIN:VEVENT
     END:VJOURNAL";
 
 #[test]
-fn a_new_event_is_written_so_that_everybody_can_read_it() {
-    let new = Change {
+fn new_event_is_interoperable() {
+    let new = EventChange {
         summary: Some("Lunch; with Tom".into()),
         description: Some("a\nb".into()),
-        ..span("2026-11-20T12:00", "2026-11-20T13:00")
+        ..change_times("2026-11-20T12:00", "2026-11-20T13:00")
     };
-    let (bytes, event) = add("calendar.ics", &empty(), &new, &stamp()).unwrap();
-    assert_eq!(told(&event), "2026-11-20 12:00 - 13:00");
+    let (bytes, event) = add_event("calendar.ics", &empty_calendar(), &new, &context()).unwrap();
+    assert_eq!(format_times(&event), "2026-11-20 12:00 - 13:00");
     expect![[r"
         BEGIN:VCALENDAR
         VERSION:2.0
@@ -75,7 +75,8 @@ fn a_new_event_is_written_so_that_everybody_can_read_it() {
         END:VCALENDAR
     "]]
     .assert_eq(&String::from_utf8(bytes.clone()).unwrap().replace('\r', ""));
-    let (twice, _) = add("calendar.ics", &bytes, &new, &Stamp { dice: [1; 10], ..stamp() }).unwrap();
+    let (twice, _) =
+        add_event("calendar.ics", &bytes, &new, &ChangeContext { random: [1; 10], ..context() }).unwrap();
     assert_eq!(
         String::from_utf8(twice).unwrap().matches("BEGIN:VTIMEZONE").count(),
         1,
@@ -84,17 +85,17 @@ fn a_new_event_is_written_so_that_everybody_can_read_it() {
 }
 
 #[test]
-fn a_change_of_one_time_leaves_the_series_alone() {
-    let text = calendar(SERIES);
-    let change = Change {
+fn change_of_one_occurrence_keeps_the_series() {
+    let text = calendar_text(SERIES);
+    let change = EventChange {
         summary: Some("Team, elsewhere".into()),
-        start: Some(at("2026-11-10T11:00[Europe/Berlin]")),
-        ..Change::default()
+        start: Some(zoned("2026-11-10T11:00[Europe/Berlin]")),
+        ..EventChange::default()
     };
     let (bytes, event) =
-        update("calendar.ics", text.as_bytes(), "team_20261109T080000Z", &change, &stamp()).unwrap();
+        update_event("calendar.ics", text.as_bytes(), "team_20261109T080000Z", &change, &context()).unwrap();
     assert_eq!(
-        (event.id.as_str(), told(&event).as_str()),
+        (event.id.as_str(), format_times(&event).as_str()),
         ("team_20261109T080000Z", "2026-11-10 11:00 - 11:30")
     );
     let bytes = String::from_utf8(bytes).unwrap();
@@ -108,36 +109,39 @@ fn a_change_of_one_time_leaves_the_series_alone() {
         2026-11-10 11:00 - 11:30
         2026-11-16 09:00 - 09:30
     "]]
-    .assert_eq(&times(&bytes, FROM, UNTIL));
-    let (again, event) = update(
+    .assert_eq(&listed_times(&bytes, FROM, UNTIL));
+    let (again, event) = update_event(
         "calendar.ics",
         bytes.as_bytes(),
         "team_20261109T080000Z",
-        &Change { summary: Some("Again".into()), ..Change::default() },
-        &stamp(),
+        &EventChange { summary: Some("Again".into()), ..EventChange::default() },
+        &context(),
     )
     .unwrap();
-    assert_eq!((event.summary.as_str(), told(&event).as_str()), ("Again", "2026-11-10 11:00 - 11:30"));
-    let (less, _) = delete("calendar.ics", &again, "team_20261109T080000Z", &stamp()).unwrap();
+    assert_eq!(
+        (event.summary.as_str(), format_times(&event).as_str()),
+        ("Again", "2026-11-10 11:00 - 11:30")
+    );
+    let (less, _) = delete_event("calendar.ics", &again, "team_20261109T080000Z", &context()).unwrap();
     expect![[r"
         2026-11-02 09:00 - 09:30
         2026-11-16 09:00 - 09:30
     "]]
-    .assert_eq(&times(&String::from_utf8(less.clone()).unwrap(), FROM, UNTIL));
-    let (none, _) = delete("calendar.ics", &less, "team", &stamp()).unwrap();
+    .assert_eq(&listed_times(&String::from_utf8(less.clone()).unwrap(), FROM, UNTIL));
+    let (none, _) = delete_event("calendar.ics", &less, "team", &context()).unwrap();
     let none = String::from_utf8(none).unwrap();
     assert!(none.contains("BEGIN:VJOURNAL") && !none.contains("VEVENT"), "{none}");
 }
 
 #[test]
-fn a_change_of_the_series_changes_all_of_it_but_not_what_others_added() {
-    let text = calendar(SERIES);
-    let (bytes, _) = update(
+fn change_of_the_series_keeps_foreign_properties() {
+    let text = calendar_text(SERIES);
+    let (bytes, _) = update_event(
         "calendar.ics",
         text.as_bytes(),
         "team",
-        &span("2026-11-03T10:00", "2026-11-03T11:00"),
-        &stamp(),
+        &change_times("2026-11-03T10:00", "2026-11-03T11:00"),
+        &context(),
     )
     .unwrap();
     let bytes = String::from_utf8(bytes).unwrap();
@@ -146,7 +150,7 @@ fn a_change_of_the_series_changes_all_of_it_but_not_what_others_added() {
         2026-11-10 10:00 - 11:00
         2026-11-17 10:00 - 11:00
     "]]
-    .assert_eq(&times(&bytes, FROM, UNTIL));
+    .assert_eq(&listed_times(&bytes, FROM, UNTIL));
     for kept in [
         "X-OTHERS:keep this\r\n",
         "DESCRIPTION:keep this too\r\n",
@@ -155,69 +159,76 @@ fn a_change_of_the_series_changes_all_of_it_but_not_what_others_added() {
     ] {
         assert!(bytes.contains(kept), "{kept}: {bytes}");
     }
-    let excepted = calendar(&SERIES.replace("SUMMARY:Team", "EXDATE:20261109T080000Z"));
-    let refused = update(
+    let excepted = calendar_text(&SERIES.replace("SUMMARY:Team", "EXDATE:20261109T080000Z"));
+    let refused = update_event(
         "calendar.ics",
         excepted.as_bytes(),
         "team",
-        &span("2026-11-03T10:00", "2026-11-03T11:00"),
-        &stamp(),
+        &change_times("2026-11-03T10:00", "2026-11-03T11:00"),
+        &context(),
     );
     assert!(refused.unwrap_err().to_string().starts_with("some times of `team` were moved or left out"));
     assert!(
-        update(
+        update_event(
             "calendar.ics",
             excepted.as_bytes(),
             "team",
-            &Change { summary: Some("x".into()), ..Change::default() },
-            &stamp()
+            &EventChange { summary: Some("x".into()), ..EventChange::default() },
+            &context()
         )
         .is_ok()
     );
 }
 
 #[test]
-fn an_event_keeps_its_clock_and_its_length() {
-    let text = event("DTSTART;TZID=America/New_York:20261105T090000\nDURATION:PT45M\nSUMMARY:Call");
-    let moved = Change { start: Some(at("2026-11-06T16:00[Europe/Berlin]")), ..Change::default() };
-    let (bytes, event) = update("calendar.ics", text.as_bytes(), "it", &moved, &stamp()).unwrap();
-    assert_eq!(told(&event), "2026-11-06 16:00 - 16:45");
+fn changed_event_keeps_zone_and_length() {
+    let text = event_text("DTSTART;TZID=America/New_York:20261105T090000\nDURATION:PT45M\nSUMMARY:Call");
+    let moved =
+        EventChange { start: Some(zoned("2026-11-06T16:00[Europe/Berlin]")), ..EventChange::default() };
+    let (bytes, event) = update_event("calendar.ics", text.as_bytes(), "it", &moved, &context()).unwrap();
+    assert_eq!(format_times(&event), "2026-11-06 16:00 - 16:45");
     let bytes = String::from_utf8(bytes).unwrap();
     assert!(
         bytes.contains("DTSTART;TZID=America/New_York:20261106T100000\r\n") && !bytes.contains("DURATION"),
         "{bytes}"
     );
-    let longer = Change { end: Some(at("2026-11-06T18:00[Europe/Berlin]")), ..Change::default() };
-    let (_, event) = update("calendar.ics", bytes.as_bytes(), "it", &longer, &stamp()).unwrap();
-    assert_eq!(told(&event), "2026-11-06 16:00 - 18:00");
+    let longer =
+        EventChange { end: Some(zoned("2026-11-06T18:00[Europe/Berlin]")), ..EventChange::default() };
+    let (_, event) = update_event("calendar.ics", bytes.as_bytes(), "it", &longer, &context()).unwrap();
+    assert_eq!(format_times(&event), "2026-11-06 16:00 - 18:00");
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
-    let days = event("DTSTART;VALUE=DATE:20261105");
-    let refused = |text: &str, change: &Change| {
-        update("calendar.ics", text.as_bytes(), "it", change, &stamp()).unwrap_err().to_string()
+fn invalid_changes_are_refused() {
+    let days = event_text("DTSTART;VALUE=DATE:20261105");
+    let refused = |text: &str, change: &EventChange| {
+        update_event("calendar.ics", text.as_bytes(), "it", change, &context()).unwrap_err().to_string()
     };
     assert_eq!(
-        refused(&days, &Change { end: None, ..span("2026-11-05T10:00", "2026-11-05T10:00") }),
+        refused(&days, &EventChange { end: None, ..change_times("2026-11-05T10:00", "2026-11-05T10:00") }),
         "it takes whole days. say both when it begins and when it ends."
     );
     assert_eq!(
-        refused(&days, &span("2026-11-05T10:00", "2026-11-05T09:00")),
+        refused(&days, &change_times("2026-11-05T10:00", "2026-11-05T09:00")),
         "it would end (2026-11-05T09:00) before it begins (2026-11-05T10:00)."
     );
-    let missing =
-        find(&Sheet::read("c", days.as_bytes()).unwrap(), "nobody", at(FROM).time_zone()).unwrap_err();
+    let missing = find_event(
+        &CalendarDocument::parse("c", days.as_bytes()).unwrap(),
+        "nobody",
+        zoned(FROM).time_zone(),
+    )
+    .unwrap_err();
     assert_eq!(missing.to_string(), "there is no event `nobody`. `ollim-bot cal upcoming` shows their ids.");
-    let none = add("calendar.ics", &empty(), &Change::default(), &stamp()).unwrap_err();
+    let none = add_event("calendar.ics", &empty_calendar(), &EventChange::default(), &context()).unwrap_err();
     assert_eq!(none.to_string(), "an event needs a beginning and an end.");
 }
 
 /// The second occurrence of a repeated hour is stored unambiguously.
 #[test]
-fn the_second_of_two_equal_hours_stays_the_second() {
-    let second = at("2026-10-25T02:30+01:00[Europe/Berlin]");
-    let new = Change { start: Some(second.clone()), end: Some(second.clone()), ..Change::default() };
-    let (_, event) = add("calendar.ics", &empty(), &new, &stamp()).unwrap();
-    assert_eq!(event.when, When::Timed(second.clone(), second));
+fn second_occurrence_of_a_repeated_hour_is_kept() {
+    let second = zoned("2026-10-25T02:30+01:00[Europe/Berlin]");
+    let new =
+        EventChange { start: Some(second.clone()), end: Some(second.clone()), ..EventChange::default() };
+    let (_, event) = add_event("calendar.ics", &empty_calendar(), &new, &context()).unwrap();
+    assert_eq!(event.when, EventTime::Timed(second.clone(), second));
 }

@@ -10,14 +10,14 @@ const GOOD: &str = "BEGIN:VEVENT\nUID:good\nSUMMARY:Good\nDTSTART:20261102T08000
 
 /// Checks the problem of a bad event beside a good one, which must be listed.
 fn check(bad: &str, expected: &str) {
-    let text = calendar(&format!("BEGIN:VEVENT\nUID:bad\nSUMMARY:Bad one\n{bad}\nEND:VEVENT\n{GOOD}"));
-    let look = seen(text.as_bytes(), FROM, UNTIL);
+    let text = calendar_text(&format!("BEGIN:VEVENT\nUID:bad\nSUMMARY:Bad one\n{bad}\nEND:VEVENT\n{GOOD}"));
+    let look = query_events(text.as_bytes(), FROM, UNTIL);
     assert!(look.events.iter().any(|event| event.id == "good"), "{bad}");
-    assert_eq!(look.left_out, [expected], "{bad}");
+    assert_eq!(look.problems, [expected], "{bad}");
 }
 
 #[test]
-fn what_is_wrong_is_named_and_the_rest_goes_on() {
+fn problems_are_reported_and_other_events_listed() {
     check("DTEND:20261102T080000Z", "`Bad one`: it has no beginning (DTSTART), so it is left out.");
     check("DTSTART:tomorrow", "`Bad one`: DTSTART `tomorrow` is no day and no time, so it is left out.");
     check(
@@ -51,61 +51,66 @@ fn what_is_wrong_is_named_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_count_beyond_all_calendars_is_for_ever() {
-    let text = event("DTSTART:20260101T080000Z\nRRULE:FREQ=DAILY;COUNT=99999999999");
-    let look = seen(text.as_bytes(), FROM, UNTIL);
-    assert_eq!((look.events.len(), look.left_out.len()), (30, 0));
+fn huge_count_means_forever() {
+    let text = event_text("DTSTART:20260101T080000Z\nRRULE:FREQ=DAILY;COUNT=99999999999");
+    let look = query_events(text.as_bytes(), FROM, UNTIL);
+    assert_eq!((look.events.len(), look.problems.len()), (30, 0));
 }
 
 #[test]
-fn a_calendar_full_of_rules_without_end_is_given_up() {
+fn endless_rules_exhaust_the_budget() {
     let bomb = "BEGIN:VEVENT\nUID:bomb\nDTSTART:18000101T000000Z\nRRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30;COUNT=5\nEND:VEVENT\n";
-    let text = calendar(&format!("{}{GOOD}", bomb.repeat(30)));
-    let sheet = Sheet::read("calendar.ics", text.as_bytes()).unwrap();
-    let look = look(&sheet, &at(FROM), &at(UNTIL), &mut Budget::of(300_000));
+    let text = calendar_text(&format!("{}{GOOD}", bomb.repeat(30)));
+    let sheet = CalendarDocument::parse("calendar.ics", text.as_bytes()).unwrap();
+    let look = events_between(&sheet, &zoned(FROM), &zoned(UNTIL), &mut Budget::with_steps(300_000));
     assert!(look.events.iter().any(|event| event.id == "good"));
     let given_up =
-        look.left_out.iter().filter(|why| why.contains("the calendar has more times than i can count"));
+        look.problems.iter().filter(|why| why.contains("the calendar has more times than i can count"));
     assert_eq!(given_up.count(), 27, "each was followed as long as there were steps");
 }
 
 #[test]
-fn a_text_that_is_no_calendar_is_refused() {
-    let refused = |bytes: &[u8]| Sheet::read("calendar.ics", bytes).map(|_| ()).unwrap_err().to_string();
+fn non_calendar_text_is_refused() {
+    let refused =
+        |bytes: &[u8]| CalendarDocument::parse("calendar.ics", bytes).map(|_| ()).unwrap_err().to_string();
     let sentence = "calendar.ics is no calendar: BEGIN:VCALENDAR stands nowhere in it. move it away, or put an iCalendar file there.";
     assert_eq!(refused(b""), sentence);
     assert_eq!(refused(b"<html>not found</html>"), sentence);
-    let wide: Vec<u8> = event("").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let wide: Vec<u8> = event_text("").encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(refused(&wide), sentence);
 }
 
 #[test]
-fn an_event_that_never_ends_takes_no_other_with_it() {
-    let text = calendar(&format!("BEGIN:VEVENT\nSUMMARY:Open\nDTSTART:20261102T080000Z\n{GOOD}"));
-    let look = seen(text.as_bytes(), FROM, UNTIL);
+fn unclosed_event_does_not_affect_others() {
+    let text = calendar_text(&format!("BEGIN:VEVENT\nSUMMARY:Open\nDTSTART:20261102T080000Z\n{GOOD}"));
+    let look = query_events(text.as_bytes(), FROM, UNTIL);
     assert_eq!(look.events.len(), 1);
-    assert_eq!(look.left_out, ["`Open`: it begins and never ends, so it is left out."]);
+    assert_eq!(look.problems, ["`Open`: it begins and never ends, so it is left out."]);
     let cut = &text.as_bytes()[..text.len() - 20];
-    let change = crate::calendar::Change { start: Some(at(FROM)), end: Some(at(FROM)), ..Default::default() };
-    let stamp = Stamp { now: at(FROM), dice: [0; 10] };
-    let refused = add("calendar.ics", cut, &change, &stamp).unwrap_err().to_string();
+    let change = crate::calendar::EventChange {
+        start: Some(zoned(FROM)),
+        end: Some(zoned(FROM)),
+        ..Default::default()
+    };
+    let stamp = ChangeContext { now: zoned(FROM), random: [0; 10] };
+    let refused = add_event("calendar.ics", cut, &change, &stamp).unwrap_err().to_string();
     assert!(refused.starts_with("the calendar breaks off before its END:VCALENDAR"), "{refused}");
 }
 
 #[test]
-fn deep_folds_and_deep_parts_are_bounded() {
+fn long_lines_and_deep_nesting_are_bounded() {
     let mut text =
         String::from("BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a\r\nDTSTART:20261102T080000Z\r\nSUMMARY:x");
     text.push_str(&"\r\n y".repeat(1_000_000));
     text.push_str("\r\nLOCATION:here\r\n");
     text.push_str(&"BEGIN:X\r\n".repeat(100_000));
     text.push_str("END:VEVENT\r\nEND:VCALENDAR\r\n");
-    let look = seen(text.as_bytes(), FROM, UNTIL);
+    let look = query_events(text.as_bytes(), FROM, UNTIL);
     assert_eq!(look.events[0].details.location.as_deref(), Some("here"));
     assert_eq!(look.events[0].summary, "", "a line of more than 256 KB is passed over");
 }
 
-fn texts() -> impl Strategy<Value = Vec<u8>> {
+fn calendar_texts() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         Just("BEGIN:VEVENT".to_owned()),
         Just("END:VEVENT".to_owned()),
@@ -137,29 +142,29 @@ proptest! {
     /// Any input is parsed, listed events can be found, changed and deleted, and everything else
     /// stays byte for byte.
     #[test]
-    fn nothing_is_lost_whatever_stands_there(text in texts()) {
-        let look = seen(&text, FROM, UNTIL);
-        let stamp = Stamp { now: at(FROM), dice: [7; 10] };
+    fn edits_preserve_arbitrary_input(text in calendar_texts()) {
+        let look = query_events(&text, FROM, UNTIL);
+        let stamp = ChangeContext { now: zoned(FROM), random: [7; 10] };
         for event in look.events.iter().take(3) {
-            let change = crate::calendar::Change { summary: Some("New, words".into()), ..Default::default() };
-            if let Ok((changed, kept)) = update("calendar.ics", &text, &event.id, &change, &stamp) {
+            let change = crate::calendar::EventChange { summary: Some("New, words".into()), ..Default::default() };
+            if let Ok((changed, kept)) = update_event("calendar.ics", &text, &event.id, &change, &stamp) {
                 prop_assert_eq!(&kept.summary, "New, words");
                 prop_assert_eq!(&kept.when, &event.when);
                 prop_assert!(changed.len() > text.len() - 100);
             }
-            delete("calendar.ics", &text, &event.id, &stamp).ok();
+            delete_event("calendar.ics", &text, &event.id, &stamp).ok();
         }
-        let new = crate::calendar::Change {
+        let new = crate::calendar::EventChange {
             summary: Some("Mine".into()),
-            start: Some(at("2026-11-20T09:00[Europe/Berlin]")),
-            end: Some(at("2026-11-20T10:00[Europe/Berlin]")),
+            start: Some(zoned("2026-11-20T09:00[Europe/Berlin]")),
+            end: Some(zoned("2026-11-20T10:00[Europe/Berlin]")),
             description: None,
         };
-        if let Ok((added, mine)) = add("calendar.ics", &text, &new, &stamp) {
-            let after = seen(&added, FROM, UNTIL);
+        if let Ok((added, mine)) = add_event("calendar.ics", &text, &new, &stamp) {
+            let after = query_events(&added, FROM, UNTIL);
             prop_assert!(after.events.contains(&mine));
-            let (left, _) = delete("calendar.ics", &added, &mine.id, &stamp).unwrap();
-            let gone = timezone::explained(at(FROM).time_zone(), &at("2026-11-20T09:00[Europe/Berlin]")).unwrap();
+            let (left, _) = delete_event("calendar.ics", &added, &mine.id, &stamp).unwrap();
+            let gone = vtimezone::vtimezone_for(zoned(FROM).time_zone(), &zoned("2026-11-20T09:00[Europe/Berlin]")).unwrap();
             let left = String::from_utf8_lossy(&left).replacen(&gone, "", 1);
             prop_assert!(left == String::from_utf8_lossy(&text) || String::from_utf8_lossy(&text).contains("TZID"));
         }
@@ -167,11 +172,11 @@ proptest! {
 
     /// Arbitrary bytes.
     #[test]
-    fn no_bytes_are_too_strange(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        if let Ok(sheet) = Sheet::read("calendar.ics", &bytes) {
-            look(&sheet, &at(FROM), &at(UNTIL), &mut Budget::new());
+    fn arbitrary_bytes_are_accepted(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        if let Ok(sheet) = CalendarDocument::parse("calendar.ics", &bytes) {
+            events_between(&sheet, &zoned(FROM), &zoned(UNTIL), &mut Budget::new());
         }
         let inside = [b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261102\n", bytes.as_slice(), b"\nEND:VEVENT\nEND:VCALENDAR\n"].concat();
-        look(&Sheet::read("calendar.ics", &inside).unwrap(), &at(FROM), &at(UNTIL), &mut Budget::new());
+        events_between(&CalendarDocument::parse("calendar.ics", &inside).unwrap(), &zoned(FROM), &zoned(UNTIL), &mut Budget::new());
     }
 }

@@ -5,12 +5,12 @@ use base64::alphabet::IMAP_MUTF7;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::tokens::Token;
-use crate::mail::{Label, legible};
+use crate::mail::{MailboxLabel, sanitized_text};
 
 /// The maximum number of characters of a display name.
-const NAME: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
-const LETTERS: GeneralPurpose = GeneralPurpose::new(
+const MODIFIED_BASE64: GeneralPurpose = GeneralPurpose::new(
     &IMAP_MUTF7,
     GeneralPurposeConfig::new()
         .with_encode_padding(false)
@@ -21,47 +21,50 @@ const LETTERS: GeneralPurpose = GeneralPurpose::new(
 pub struct Folder {
     /// The protocol name.
     pub name: String,
-    marks: Vec<String>,
+    attributes: Vec<String>,
 }
 
 impl Folder {
     pub fn inbox() -> Self {
-        Self::named("INBOX".to_owned())
+        Self::from_name("INBOX".to_owned())
     }
 
     /// Creates a folder with this protocol name.
-    pub fn named(name: String) -> Self {
+    pub fn from_name(name: String) -> Self {
         let inbox = name.eq_ignore_ascii_case("INBOX");
-        Self { name: if inbox { "INBOX".to_owned() } else { name }, marks: Vec::new() }
+        Self { name: if inbox { "INBOX".to_owned() } else { name }, attributes: Vec::new() }
     }
 
     /// Parses a LIST response such as `(\HasNoChildren) "/" "INBOX"`. Returns `None` if it cannot
     /// be selected.
-    pub fn listed(words: &[Token]) -> Option<Self> {
+    pub fn from_list(words: &[Token]) -> Option<Self> {
         let [Token::List(marks), _, name] = words else { return None };
         let marks: Vec<String> = marks.iter().filter_map(Token::text).collect();
         let name = name.text().filter(|name| !name.is_empty() && name.bytes().all(|byte| byte >= 0x20))?;
-        let folder = Self { marks, ..Self::named(name) };
-        (!folder.has("\\Noselect") && !folder.has("\\NonExistent")).then_some(folder)
+        let folder = Self { attributes: marks, ..Self::from_name(name) };
+        (!folder.has_attribute("\\Noselect") && !folder.has_attribute("\\NonExistent")).then_some(folder)
     }
 
     /// Returns whether the folder has this attribute.
-    pub fn has(&self, mark: &str) -> bool {
-        self.marks.iter().any(|own| own.eq_ignore_ascii_case(mark))
+    pub fn has_attribute(&self, mark: &str) -> bool {
+        self.attributes.iter().any(|own| own.eq_ignore_ascii_case(mark))
     }
 
     /// Returns whether a folder name typed by the user means this folder.
-    pub fn is_called(&self, name: &str) -> bool {
-        self.name == name || decoded(&self.name).to_lowercase() == name.to_lowercase()
+    pub fn matches_name(&self, name: &str) -> bool {
+        self.name == name || decode_name(&self.name).to_lowercase() == name.to_lowercase()
     }
 
-    pub fn label(&self) -> Label {
-        Label { id: legible::line(&self.name, NAME), name: legible::line(&decoded(&self.name), NAME) }
+    pub fn to_label(&self) -> MailboxLabel {
+        MailboxLabel {
+            id: sanitized_text::single_line(&self.name, MAX_NAME_CHARS),
+            name: sanitized_text::single_line(&decode_name(&self.name), MAX_NAME_CHARS),
+        }
     }
 }
 
 /// Decodes a name for display. An invalid one is returned as it is.
-fn decoded(name: &str) -> String {
+fn decode_name(name: &str) -> String {
     let mut plain = String::new();
     let mut rest = name;
     while let Some((before, after)) = rest.split_once('&') {
@@ -69,7 +72,7 @@ fn decoded(name: &str) -> String {
         let Some((letters, after)) = after.split_once('-') else { return name.to_owned() };
         match letters {
             "" => plain.push('&'),
-            letters => match utf16(letters) {
+            letters => match decode_utf16(letters) {
                 Some(text) => plain.push_str(&text),
                 None => return name.to_owned(),
             },
@@ -79,8 +82,8 @@ fn decoded(name: &str) -> String {
     plain + rest
 }
 
-fn utf16(letters: &str) -> Option<String> {
-    let bytes = LETTERS.decode(letters).ok()?;
+fn decode_utf16(letters: &str) -> Option<String> {
+    let bytes = MODIFIED_BASE64.decode(letters).ok()?;
     let units: Vec<u16> =
         bytes.chunks(2).map(|pair| pair.iter().fold(0, |unit, byte| unit << 8 | u16::from(*byte))).collect();
     (bytes.len() % 2 == 0).then(|| String::from_utf16(&units).ok())?
@@ -91,15 +94,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_on_the_wire_is_read_for_people() {
-        let check = |wire: &str, name: &str| assert_eq!(decoded(wire), name);
+    fn protocol_name_is_decoded_for_display() {
+        let check = |wire: &str, name: &str| assert_eq!(decode_name(wire), name);
         check("INBOX", "INBOX");
         check("Gel&APY-scht", "Gelöscht");
         check("&U,BTFw-/~peter", "台北/~peter");
         check("A&-B", "A&B");
         check("broken&", "broken&");
         check("broken&!!-", "broken&!!-");
-        assert!(Folder::named("Gel&APY-scht".to_owned()).is_called("gelöscht"));
-        assert_eq!(Folder::named("inbox".to_owned()), Folder::inbox());
+        assert!(Folder::from_name("Gel&APY-scht".to_owned()).matches_name("gelöscht"));
+        assert_eq!(Folder::from_name("inbox".to_owned()), Folder::inbox());
     }
 }

@@ -1,68 +1,70 @@
 //! Translates the user's search text to IMAP search keys. User text is always sent as a string, so
 //! it cannot inject commands.
 
+use super::connection::CommandArg;
 use super::date;
-use super::line::Word;
-use crate::Trouble;
+use crate::AccountError;
 
 /// The maximum number of words.
-const WORDS: usize = 20;
+const MAX_WORDS: usize = 20;
 /// The maximum number of bytes of a word.
-const WORD: usize = 200;
+const MAX_WORD_BYTES: usize = 200;
 
 /// A search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
+pub struct SearchQuery {
     /// The folder as typed by the user; without it all searchable folders.
     pub folder: Option<String>,
     /// The search keys, all of which must match.
-    pub keys: Vec<Word>,
+    pub keys: Vec<CommandArg>,
 }
 
-impl Query {
+impl SearchQuery {
     /// Matches unread messages.
     pub fn unread() -> Self {
-        Self { folder: None, keys: vec![Word::plain("UNSEEN"), Word::plain("UNDELETED")] }
+        Self { folder: None, keys: vec![CommandArg::atom("UNSEEN"), CommandArg::atom("UNDELETED")] }
     }
 
     /// Parses the user's search text.
-    pub fn read(text: &str) -> Result<Self, Trouble> {
-        let words = split(text);
-        let mut query = Self { folder: None, keys: vec![Word::plain("UNDELETED")] };
+    pub fn parse(text: &str) -> Result<Self, AccountError> {
+        let words = split_words(text);
+        let mut query = Self { folder: None, keys: vec![CommandArg::atom("UNDELETED")] };
         if words.is_empty() {
-            return Err(Trouble::Wrong("search for what? write some words.".to_owned()));
+            return Err(AccountError::InvalidRequest("search for what? write some words.".to_owned()));
         }
-        if words.len() > WORDS || words.iter().any(|word| word.len() > WORD) {
-            return Err(Trouble::Wrong(format!(
-                "that is too much to search for. use at most {WORDS} words."
+        if words.len() > MAX_WORDS || words.iter().any(|word| word.len() > MAX_WORD_BYTES) {
+            return Err(AccountError::InvalidRequest(format!(
+                "that is too much to search for. use at most {MAX_WORDS} words."
             )));
         }
         for word in &words {
-            query.add(word)?;
+            query.add_term(word)?;
         }
         Ok(query)
     }
 
-    fn add(&mut self, word: &str) -> Result<(), Trouble> {
+    fn add_term(&mut self, word: &str) -> Result<(), AccountError> {
         if let Some(word) = word.strip_prefix('-').filter(|word| !word.is_empty()) {
-            self.keys.push(Word::plain("NOT"));
-            return self.key(word);
+            self.keys.push(CommandArg::atom("NOT"));
+            return self.add_key(word);
         }
         match word.split_once(':') {
             Some(("in" | "label", folder)) if !folder.is_empty() => {
                 self.folder = Some(folder.to_owned());
                 Ok(())
             }
-            _ => self.key(word),
+            _ => self.add_key(word),
         }
     }
 
-    fn key(&mut self, word: &str) -> Result<(), Trouble> {
+    fn add_key(&mut self, word: &str) -> Result<(), AccountError> {
         let (name, value) = word.split_once(':').filter(|(_, value)| !value.is_empty()).unwrap_or(("", word));
-        let string = |name: &'static str| vec![Word::plain(name), Word::string(value)];
-        let day = |name: &'static str| match date::said(value) {
-            Some(day) => Ok(vec![Word::plain(name), Word::plain(date::write(day))]),
-            None => Err(Trouble::Wrong(format!("`{word}` is not a date. write it like after:2026-11-16."))),
+        let string = |name: &'static str| vec![CommandArg::atom(name), CommandArg::string(value)];
+        let day = |name: &'static str| match date::parse_search_date(value) {
+            Some(day) => Ok(vec![CommandArg::atom(name), CommandArg::atom(date::format_date(day))]),
+            None => Err(AccountError::InvalidRequest(format!(
+                "`{word}` is not a date. write it like after:2026-11-16."
+            ))),
         };
         self.keys.extend(match name {
             "from" => string("FROM"),
@@ -72,26 +74,26 @@ impl Query {
             "body" => string("BODY"),
             "after" | "since" => day("SINCE")?,
             "before" => day("BEFORE")?,
-            "is" => vec![Word::plain(state(value)?)],
-            _ => vec![Word::plain("TEXT"), Word::string(word)],
+            "is" => vec![CommandArg::atom(flag_key(value)?)],
+            _ => vec![CommandArg::atom("TEXT"), CommandArg::string(word)],
         });
         Ok(())
     }
 }
 
-fn state(value: &str) -> Result<&'static str, Trouble> {
+fn flag_key(value: &str) -> Result<&'static str, AccountError> {
     match value {
         "unread" | "unseen" => Ok("UNSEEN"),
         "read" | "seen" => Ok("SEEN"),
         "starred" | "flagged" => Ok("FLAGGED"),
-        _ => Err(Trouble::Wrong(
+        _ => Err(AccountError::InvalidRequest(
             "that cannot be searched for. use is:unread, is:read or is:starred.".to_owned(),
         )),
     }
 }
 
 /// Splits into words; quotes group words: `subject:"two words"`.
-fn split(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
     for c in text.chars() {
@@ -111,14 +113,14 @@ mod tests {
     use super::*;
 
     fn keys(text: &str) -> String {
-        let query = Query::read(text).unwrap();
-        let keys: Vec<String> = query.keys[1..].iter().map(Word::shown).collect();
+        let query = SearchQuery::parse(text).unwrap();
+        let keys: Vec<String> = query.keys[1..].iter().map(CommandArg::encoded).collect();
         let folder = query.folder.map(|folder| format!(" in {folder}")).unwrap_or_default();
         format!("{}{folder}", keys.join(" "))
     }
 
     #[test]
-    fn the_words_of_a_human_become_keys() {
+    fn search_text_becomes_keys() {
         assert_eq!(keys("invoice ann"), r#"TEXT "invoice" TEXT "ann""#);
         assert_eq!(
             keys("from:ann subject:\"two words\" is:unread"),
@@ -133,14 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn no_word_can_be_more_than_a_word() {
+    fn words_cannot_inject_commands() {
         assert_eq!(keys("a\"b OR 1:* \\"), r#"TEXT "ab OR 1:* \\""#);
         assert_eq!(keys("\"a\r\nb2 DELETE x\""), r#"TEXT "a  b2 DELETE x""#);
     }
 
     #[test]
-    fn what_cannot_be_searched_for_is_told() {
-        let refused = |text: &str| Query::read(text).unwrap_err().to_string();
+    fn invalid_searches_are_explained() {
+        let refused = |text: &str| SearchQuery::parse(text).unwrap_err().to_string();
         assert_eq!(refused("  "), "search for what? write some words.");
         assert_eq!(refused("is:funny"), "that cannot be searched for. use is:unread, is:read or is:starred.");
         assert_eq!(refused("after:soon"), "`after:soon` is not a date. write it like after:2026-11-16.");

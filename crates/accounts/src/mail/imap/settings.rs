@@ -12,39 +12,39 @@ use crate::Secret;
 #[error(
     "`{0}` is not the address of a mailbox. write it like imaps://mail.example.org; imap:// takes STARTTLS."
 )]
-pub struct BadAddress(String);
+pub struct InvalidServerUrl(String);
 
 /// The transport security.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Security {
+pub enum TransportSecurity {
     /// TLS from the start.
     Tls,
     /// STARTTLS before authentication.
     StartTls,
     /// None; only for this machine.
-    Plain,
+    Unencrypted,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct ImapServer {
     pub host: String,
     pub port: u16,
-    pub security: Security,
+    pub security: TransportSecurity,
 }
 
 #[derive(Clone, Debug)]
-pub struct Settings {
-    pub server: Server,
+pub struct ImapSettings {
+    pub server: ImapServer,
     pub user: String,
     pub password: Secret,
     /// The trusted certificates.
     pub tls: Arc<ClientConfig>,
 }
 
-impl Server {
+impl ImapServer {
     /// Parses a URL: `imaps://` uses TLS, `imap://` STARTTLS, or no encryption on this machine.
-    pub fn read(text: &str) -> Result<Self, BadAddress> {
-        let bad = || BadAddress(wire::without_secrets(text));
+    pub fn parse(text: &str) -> Result<Self, InvalidServerUrl> {
+        let bad = || InvalidServerUrl(wire::redact_address(text));
         let address: Url = text.trim().parse().map_err(|_| bad())?;
         let host = address.host_str().map(|host| host.trim_matches(['[', ']'])).unwrap_or_default();
         let plain = address.path().trim_matches('/').is_empty()
@@ -52,15 +52,15 @@ impl Server {
             && address.username().is_empty()
             && address.password().is_none();
         let security = match address.scheme() {
-            "imaps" => Security::Tls,
-            "imap" if wire::is_loopback(&address) => Security::Plain,
-            "imap" => Security::StartTls,
+            "imaps" => TransportSecurity::Tls,
+            "imap" if wire::is_loopback(&address) => TransportSecurity::Unencrypted,
+            "imap" => TransportSecurity::StartTls,
             _ => return Err(bad()),
         };
         if host.is_empty() || !plain {
             return Err(bad());
         }
-        let usual = if security == Security::Tls { 993 } else { 143 };
+        let usual = if security == TransportSecurity::Tls { 993 } else { 143 };
         Ok(Self { host: host.to_owned(), port: address.port().unwrap_or(usual), security })
     }
 }
@@ -70,20 +70,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_says_how_the_line_is_made_secret() {
-        let check = |text: &str, host: &str, port: u16, security: Security| {
-            assert_eq!(Server::read(text), Ok(Server { host: host.to_owned(), port, security }));
+    fn url_determines_the_transport_security() {
+        let check = |text: &str, host: &str, port: u16, security: TransportSecurity| {
+            assert_eq!(ImapServer::parse(text), Ok(ImapServer { host: host.to_owned(), port, security }));
         };
-        check("imaps://mail.example.org", "mail.example.org", 993, Security::Tls);
-        check(" imaps://mail.example.org:1993/ ", "mail.example.org", 1993, Security::Tls);
-        check("imap://mail.example.org", "mail.example.org", 143, Security::StartTls);
-        check("imap://127.0.0.1:1143", "127.0.0.1", 1143, Security::Plain);
-        check("imap://[::1]:1143", "::1", 1143, Security::Plain);
-        check("imap://localhost", "localhost", 143, Security::Plain);
+        check("imaps://mail.example.org", "mail.example.org", 993, TransportSecurity::Tls);
+        check(" imaps://mail.example.org:1993/ ", "mail.example.org", 1993, TransportSecurity::Tls);
+        check("imap://mail.example.org", "mail.example.org", 143, TransportSecurity::StartTls);
+        check("imap://127.0.0.1:1143", "127.0.0.1", 1143, TransportSecurity::Unencrypted);
+        check("imap://[::1]:1143", "::1", 1143, TransportSecurity::Unencrypted);
+        check("imap://localhost", "localhost", 143, TransportSecurity::Unencrypted);
         for bad in ["mail.example.org", "https://mail.example.org", "imaps://", "imaps://host/INBOX", ""] {
-            assert_eq!(Server::read(bad), Err(BadAddress(bad.to_owned())));
+            assert_eq!(ImapServer::parse(bad), Err(InvalidServerUrl(bad.to_owned())));
         }
-        let told = Server::read("imaps://me:hunter2@mail.example.org").unwrap_err().to_string();
+        let told = ImapServer::parse("imaps://me:hunter2@mail.example.org").unwrap_err().to_string();
         assert!(!told.contains("hunter2") && told.contains("imaps://mail.example.org"), "{told}");
     }
 }

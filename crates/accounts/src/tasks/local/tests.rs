@@ -1,48 +1,51 @@
 //! Tests of a task file with concurrent writers.
 
 use super::*;
-use crate::shelf::memory::Memory;
+use crate::file_store::memory::MemoryFileStore;
 
 const FILE: &str = "/data/tasks.md";
 
-fn list(memory: &Arc<Memory>) -> LocalTasks {
-    LocalTasks::new(Arc::clone(memory) as Arc<dyn Shelf>, FILE.into())
+fn list(memory: &Arc<MemoryFileStore>) -> LocalTaskList {
+    LocalTaskList::new(Arc::clone(memory) as Arc<dyn FileStore>, FILE.into())
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_others_wrote_meanwhile_is_kept() {
-    let memory = Arc::new(Memory::with(FILE, "- [ ] one ^a\n"));
-    memory.others.lock().unwrap().push(b"- [ ] one ^a\n- [ ] two ^b\n".to_vec());
-    let added = list(&memory).add(Change { title: Some("three".into()), ..Change::default() }).await.unwrap();
+async fn concurrent_changes_are_kept() {
+    let memory = Arc::new(MemoryFileStore::with_file(FILE, "- [ ] one ^a\n"));
+    memory.concurrent_writes.lock().unwrap().push(b"- [ ] one ^a\n- [ ] two ^b\n".to_vec());
+    let added =
+        list(&memory).add(TaskChange { title: Some("three".into()), ..TaskChange::default() }).await.unwrap();
     assert_eq!(memory.text(FILE), format!("- [ ] one ^a\n- [ ] two ^b\n- [ ] three ^{}\n", added.id));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_done_is_listed_only_when_all_is_wanted() {
-    let memory = Arc::new(Memory::with(FILE, "- [x] one ^a\n- [ ] two\n"));
+async fn done_tasks_are_listed_only_on_request() {
+    let memory = Arc::new(MemoryFileStore::with_file(FILE, "- [x] one ^a\n- [ ] two\n"));
     let list = list(&memory);
-    assert_eq!(list.list(Which::Open).await.unwrap().len(), 1);
-    assert_eq!(list.list(Which::All).await.unwrap().len(), 2);
+    assert_eq!(list.list(TaskFilter::Open).await.unwrap().len(), 1);
+    assert_eq!(list.list(TaskFilter::All).await.unwrap().len(), 2);
     assert!(memory.text(FILE).contains("- [ ] two ^"), "ids are written down when the list is read");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_somebody_else_never_leaves_alone_is_told_so_and_still_listed() {
-    let memory = Arc::new(Memory::with(FILE, "- [ ] one\n"));
+async fn constantly_changing_list_is_reported_and_still_listed() {
+    let memory = Arc::new(MemoryFileStore::with_file(FILE, "- [ ] one\n"));
     let others = (0..1_000).map(|n| format!("- [ ] one\n- [ ] number {n}\n").into_bytes());
-    memory.others.lock().unwrap().extend(others);
-    assert_eq!(list(&memory).list(Which::Open).await.unwrap().len(), 2);
-    let late = list(&memory).done("x").await.unwrap_err();
-    assert!(matches!(late, Trouble::Missing(_)));
-    let late =
-        list(&memory).add(Change { title: Some("two".into()), ..Change::default() }).await.unwrap_err();
+    memory.concurrent_writes.lock().unwrap().extend(others);
+    assert_eq!(list(&memory).list(TaskFilter::Open).await.unwrap().len(), 2);
+    let late = list(&memory).complete("x").await.unwrap_err();
+    assert!(matches!(late, AccountError::NotFound(_)));
+    let late = list(&memory)
+        .add(TaskChange { title: Some("two".into()), ..TaskChange::default() })
+        .await
+        .unwrap_err();
     assert_eq!(late.to_string(), "somebody else keeps writing tasks.md. try again later.");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_is_too_big_is_refused() {
-    let memory = Arc::new(Memory::with(FILE, vec![b'x'; BIGGEST + 1]));
-    let refused = list(&memory).list(Which::All).await.unwrap_err();
+async fn oversized_list_is_refused() {
+    let memory = Arc::new(MemoryFileStore::with_file(FILE, vec![b'x'; MAX_BYTES + 1]));
+    let refused = list(&memory).list(TaskFilter::All).await.unwrap_err();
     assert_eq!(
         refused.to_string(),
         "tasks.md would be bigger than 4 MB, which is more than i read. move old things out of it."

@@ -1,60 +1,60 @@
 //! The `cal` commands and the format of events.
 
-use accounts::Trouble;
-use accounts::calendar::{Change, Event, When};
+use accounts::AccountError;
+use accounts::calendar::{Event, EventChange, EventTime};
 use jiff::{ToSpan, Zoned};
 use serde_json::{Value, json};
 
-use super::{CalDesk, Told, on_one_line, times};
+use super::{CalendarCommands, CommandOutput, single_line, times};
 use crate::cli::CalAction;
 
-impl CalDesk<'_> {
-    pub(super) async fn tell(&self, action: CalAction) -> Result<Told, Trouble> {
+impl CalendarCommands<'_> {
+    pub(super) async fn run(&self, action: CalAction) -> Result<CommandOutput, AccountError> {
         match action {
-            CalAction::Today => self.listed(1).await,
-            CalAction::Upcoming { days } => self.listed(days).await,
+            CalAction::Today => self.list(1).await,
+            CalAction::Upcoming { days } => self.list(days).await,
             CalAction::Show { id } => {
-                let event = self.calendar.show(&id).await?;
-                Ok(Told::new(shown(&event), json!({ "event": value(&event) })))
+                let event = self.calendar.get(&id).await?;
+                Ok(CommandOutput::new(event_details(&event), json!({ "event": value(&event) })))
             }
             CalAction::Add { summary, start, end, description } => {
                 let summary = summary.join(" ");
                 if summary.trim().is_empty() {
-                    return Err(Trouble::Wrong("say what it is.".to_owned()));
+                    return Err(AccountError::InvalidRequest("say what it is.".to_owned()));
                 }
                 let change = self.change(Some(summary), description, Some(start), Some(end))?;
                 let event = self.calendar.add(change).await?;
                 let text = format!("created {}: {}", event.id, title(&event));
-                Ok(Told::new(text, json!({ "event": value(&event) })))
+                Ok(CommandOutput::new(text, json!({ "event": value(&event) })))
             }
             CalAction::Update { summary: None, start: None, end: None, description: None, .. } => {
-                Err(Trouble::Missing(
+                Err(AccountError::NotFound(
                     "nothing to change: say --summary, --start, --end or --description.".to_owned(),
                 ))
             }
             CalAction::Update { id, summary, start, end, description } => {
                 let change = self.change(summary, description, start, end)?;
-                Ok(told("updated", &self.calendar.update(&id, change).await?))
+                Ok(changed("updated", &self.calendar.update(&id, change).await?))
             }
-            CalAction::Delete { id } => Ok(told("deleted", &self.calendar.delete(&id).await?)),
+            CalAction::Delete { id } => Ok(changed("deleted", &self.calendar.delete(&id).await?)),
         }
     }
 
     /// Lists the events of the given number of days, from today's midnight.
-    async fn listed(&self, days: u16) -> Result<Told, Trouble> {
+    async fn list(&self, days: u16) -> Result<CommandOutput, AccountError> {
         let now = self.clock.now();
-        let beyond = |_| Trouble::Wrong("that is beyond all calendars.".to_owned());
+        let beyond = |_| AccountError::InvalidRequest("that is beyond all calendars.".to_owned());
         let from = now.start_of_day().map_err(beyond)?;
         let until = now.date().checked_add(i64::from(days).days()).map_err(beyond)?;
         let until = until.to_zoned(now.time_zone().clone()).map_err(beyond)?;
-        let look = self.calendar.look(from, until).await?;
+        let look = self.calendar.query(from, until).await?;
         let text = match look.events.as_slice() {
             [] => "no events".to_owned(),
             events => events.iter().map(line).collect::<Vec<_>>().join("\n"),
         };
         let events: Vec<_> = look.events.iter().map(value).collect();
-        let value = json!({ "events": events, "left_out": look.left_out });
-        Ok(Told { text, value, aside: look.left_out })
+        let value = json!({ "events": events, "left_out": look.problems });
+        Ok(CommandOutput { text, value, notes: look.problems })
     }
 
     fn change(
@@ -63,27 +63,30 @@ impl CalDesk<'_> {
         description: Option<String>,
         start: Option<String>,
         end: Option<String>,
-    ) -> Result<Change, Trouble> {
+    ) -> Result<EventChange, AccountError> {
         let now = self.clock.now();
-        let time = |said: Option<String>| said.map(|said| times::time(&said, &now, &self.habits)).transpose();
-        Ok(Change { summary, description, start: time(start)?, end: time(end)? })
+        let time =
+            |said: Option<String>| said.map(|said| times::parse_time(&said, &now, &self.habits)).transpose();
+        Ok(EventChange { summary, description, start: time(start)?, end: time(end)? })
     }
 }
 
-fn told(what: &str, event: &Event) -> Told {
-    Told::new(format!("{what} {}", event.id), json!({ "event": value(event) }))
+fn changed(what: &str, event: &Event) -> CommandOutput {
+    CommandOutput::new(format!("{what} {}", event.id), json!({ "event": value(event) }))
 }
 
 fn title(event: &Event) -> String {
-    Some(on_one_line(&event.summary))
+    Some(single_line(&event.summary))
         .filter(|title| !title.is_empty())
         .unwrap_or_else(|| "(no title)".to_owned())
 }
 
 fn line(event: &Event) -> String {
     let when = match &event.when {
-        When::Timed(start, end) => format!("{}-{}", start.strftime("%Y-%m-%d  %H:%M"), end.strftime("%H:%M")),
-        When::Days(first, _) => format!("{first}  (all-day)   "),
+        EventTime::Timed(start, end) => {
+            format!("{}-{}", start.strftime("%Y-%m-%d  %H:%M"), end.strftime("%H:%M"))
+        }
+        EventTime::Days(first, _) => format!("{first}  (all-day)   "),
     };
     format!("  {}  {when}  {}", event.id, title(event))
 }
@@ -91,20 +94,20 @@ fn line(event: &Event) -> String {
 /// Formats the time of an event with its end, also if that is on another day.
 fn when(event: &Event) -> String {
     match &event.when {
-        When::Timed(start, end) if start.date() == end.date() => {
+        EventTime::Timed(start, end) if start.date() == end.date() => {
             format!("{}-{}", start.strftime("%Y-%m-%d  %H:%M"), end.strftime("%H:%M"))
         }
-        When::Timed(start, end) => {
+        EventTime::Timed(start, end) => {
             format!("{} to {}", start.strftime("%Y-%m-%d  %H:%M"), end.strftime("%Y-%m-%d  %H:%M"))
         }
-        When::Days(first, after) => match after.yesterday().ok().filter(|last| last > first) {
+        EventTime::Days(first, after) => match after.yesterday().ok().filter(|last| last > first) {
             Some(last) => format!("{first} to {last}  (all-day)"),
             None => format!("{first}  (all-day)"),
         },
     }
 }
 
-fn shown(event: &Event) -> String {
+fn event_details(event: &Event) -> String {
     let details = &event.details;
     let attendees = Some(details.attendees.join(", ")).filter(|all| !all.is_empty());
     let status = details.status.clone().unwrap_or_else(|| "confirmed".to_owned());
@@ -127,8 +130,8 @@ fn shown(event: &Event) -> String {
 fn value(event: &Event) -> Value {
     let stamp = |time: &Zoned| time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
     let (start, end, all_day) = match &event.when {
-        When::Timed(start, end) => (stamp(start), stamp(end), false),
-        When::Days(first, after) => (first.to_string(), after.to_string(), true),
+        EventTime::Timed(start, end) => (stamp(start), stamp(end), false),
+        EventTime::Days(first, after) => (first.to_string(), after.to_string(), true),
     };
     let details = &event.details;
     json!({

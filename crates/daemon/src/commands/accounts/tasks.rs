@@ -1,38 +1,39 @@
 //! The `tasks` commands and the format of tasks.
 
-use accounts::Trouble;
-use accounts::tasks::{Change, State, Task, Which};
+use accounts::AccountError;
+use accounts::tasks::{Task, TaskChange, TaskFilter, TaskState};
 use serde_json::{Value, json};
 
-use super::{TaskDesk, Told, on_one_line, times};
+use super::{CommandOutput, TaskCommands, single_line, times};
 use crate::cli::TaskAction;
 
-impl TaskDesk<'_> {
-    pub(super) async fn tell(&self, action: TaskAction) -> Result<Told, Trouble> {
+impl TaskCommands<'_> {
+    pub(super) async fn run(&self, action: TaskAction) -> Result<CommandOutput, AccountError> {
         match action {
             TaskAction::List { all } => {
-                let tasks = self.list.list(if all { Which::All } else { Which::Open }).await?;
+                let tasks = self.list.list(if all { TaskFilter::All } else { TaskFilter::Open }).await?;
                 let text = match tasks.as_slice() {
                     [] => "no tasks".to_owned(),
                     tasks => tasks.iter().map(line).collect::<Vec<_>>().join("\n"),
                 };
-                Ok(Told::new(text, json!({ "tasks": tasks.iter().map(value).collect::<Vec<_>>() })))
+                Ok(CommandOutput::new(text, json!({ "tasks": tasks.iter().map(value).collect::<Vec<_>>() })))
             }
             TaskAction::Add { title, due, notes } => {
                 let title = Some(title.join(" ")).filter(|title| !title.trim().is_empty());
-                let title = title.ok_or_else(|| Trouble::Wrong("say what is to be done.".to_owned()))?;
+                let title = title
+                    .ok_or_else(|| AccountError::InvalidRequest("say what is to be done.".to_owned()))?;
                 let task = self.list.add(self.change(Some(title), due, notes)?).await?;
-                let text = format!("added {}: {} -- {}", task.id, due_of(&task), on_one_line(&task.title));
-                Ok(Told::new(text, json!({ "task": value(&task) })))
+                let text = format!("added {}: {} -- {}", task.id, due_of(&task), single_line(&task.title));
+                Ok(CommandOutput::new(text, json!({ "task": value(&task) })))
             }
-            TaskAction::Done { id } => Ok(told("completed", &self.list.done(&id).await?)),
+            TaskAction::Done { id } => Ok(changed("completed", &self.list.complete(&id).await?)),
             TaskAction::Update { title: None, due: None, notes: None, .. } => {
-                Err(Trouble::Missing("nothing to change: say --title, --due or --notes.".to_owned()))
+                Err(AccountError::NotFound("nothing to change: say --title, --due or --notes.".to_owned()))
             }
             TaskAction::Update { id, title, due, notes } => {
-                Ok(told("updated", &self.list.update(&id, self.change(title, due, notes)?).await?))
+                Ok(changed("updated", &self.list.update(&id, self.change(title, due, notes)?).await?))
             }
-            TaskAction::Delete { id } => Ok(told("deleted", &self.list.delete(&id).await?)),
+            TaskAction::Delete { id } => Ok(changed("deleted", &self.list.delete(&id).await?)),
         }
     }
 
@@ -41,22 +42,22 @@ impl TaskDesk<'_> {
         title: Option<String>,
         due: Option<String>,
         notes: Option<String>,
-    ) -> Result<Change, Trouble> {
-        let due = due.map(|due| times::day(&due, &self.clock.now(), &self.habits)).transpose()?;
-        Ok(Change { title, due, notes })
+    ) -> Result<TaskChange, AccountError> {
+        let due = due.map(|due| times::parse_day(&due, &self.clock.now(), &self.habits)).transpose()?;
+        Ok(TaskChange { title, due, notes })
     }
 }
 
-fn told(what: &str, task: &Task) -> Told {
-    Told::new(format!("{what} {}", task.id), json!({ "task": value(task) }))
+fn changed(what: &str, task: &Task) -> CommandOutput {
+    CommandOutput::new(format!("{what} {}", task.id), json!({ "task": value(task) }))
 }
 
 fn line(task: &Task) -> String {
     let mark = match task.state {
-        State::Open => "[ ]",
-        State::Done => "[x]",
+        TaskState::Open => "[ ]",
+        TaskState::Done => "[x]",
     };
-    format!("  {}  {:<12}  {mark}  {}", task.id, due_of(task), on_one_line(&task.title))
+    format!("  {}  {:<12}  {mark}  {}", task.id, due_of(task), single_line(&task.title))
 }
 
 fn due_of(task: &Task) -> String {
@@ -65,8 +66,8 @@ fn due_of(task: &Task) -> String {
 
 fn value(task: &Task) -> Value {
     let status = match task.state {
-        State::Open => "open",
-        State::Done => "completed",
+        TaskState::Open => "open",
+        TaskState::Done => "completed",
     };
     let due = task.due.map(|due| due.to_string());
     json!({ "id": task.id, "title": task.title, "due": due, "notes": task.notes, "status": status })

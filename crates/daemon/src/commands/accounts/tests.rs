@@ -3,36 +3,36 @@
 use std::path::Path;
 
 use accounts::calendar::LocalCalendar;
-use accounts::shelf::{Exchange, Shelf};
-use accounts::tasks::LocalTasks;
+use accounts::file_store::{FileStore, ReplaceOutcome};
+use accounts::tasks::LocalTaskList;
 use clap::Parser;
 use expect_test::{Expect, expect};
 use journal::Paths;
 use journal::disk::RealDisk;
 use testkit::clock::VirtualClock;
 
-use super::shelf::DataShelf;
+use super::file_store::DataFileStore;
 use super::*;
 use crate::cli::{Cli, Command};
 
 /// Returns the result of `line` at noon of a Monday in Berlin, with the files in `dir`.
-async fn told(dir: &Path, line: &[&str]) -> Result<Told, Trouble> {
+async fn run(dir: &Path, line: &[&str]) -> Result<CommandOutput, AccountError> {
     let clock: Arc<dyn Clock> =
         Arc::new(VirtualClock::new("2026-11-16T12:00[Europe/Berlin]".parse().unwrap()));
-    let shelf = Arc::new(DataShelf::new(Arc::new(RealDisk), &Paths::new(dir)));
+    let shelf = Arc::new(DataFileStore::new(Arc::new(RealDisk), &Paths::new(dir)));
     let habits = journal::settings(&Paths::new(dir), Arc::new(RealDisk)).0.habits();
     let line = [&["ollim-bot"], line].concat();
     match Cli::try_parse_from(&line).unwrap().command {
-        Some(Command::Account(Account::Tasks { action })) => {
-            let list = LocalTasks::new(shelf, dir.join("tasks.md"));
-            TaskDesk { list: &list, clock: clock.as_ref(), habits: habits.clone() }
-                .tell(action.unwrap())
+        Some(Command::Account(AccountCommand::Tasks { action })) => {
+            let list = LocalTaskList::new(shelf, dir.join("tasks.md"));
+            TaskCommands { list: &list, clock: clock.as_ref(), habits: habits.clone() }
+                .run(action.unwrap())
                 .await
         }
-        Some(Command::Account(Account::Cal { action })) => {
+        Some(Command::Account(AccountCommand::Cal { action })) => {
             let calendar = LocalCalendar::new(shelf, dir.join("calendar.ics"), Arc::clone(&clock));
-            CalDesk { calendar: &calendar, clock: clock.as_ref(), habits: habits.clone() }
-                .tell(action.unwrap())
+            CalendarCommands { calendar: &calendar, clock: clock.as_ref(), habits: habits.clone() }
+                .run(action.unwrap())
                 .await
         }
         other => panic!("{other:?}"),
@@ -43,7 +43,7 @@ async fn told(dir: &Path, line: &[&str]) -> Result<Told, Trouble> {
 async fn check(dir: &Path, lines: &[&[&str]], expected: Expect) {
     let mut all = String::new();
     for line in lines {
-        let text = told(dir, line).await.map_or_else(|trouble| trouble.to_string(), |told| told.text);
+        let text = run(dir, line).await.map_or_else(|trouble| trouble.to_string(), |told| told.text);
         all.push_str(&format!("> {}\n{text}\n", line.join(" ")));
     }
     expected.assert_eq(&all);
@@ -51,7 +51,7 @@ async fn check(dir: &Path, lines: &[&[&str]], expected: Expect) {
 
 /// GO-12, GO-13, GO-14, GO-15: The output of every `tasks` command.
 #[tokio::test(start_paused = true)]
-async fn tasks_are_told_word_for_word() {
+async fn task_commands_print_the_expected_text() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     check(
@@ -106,7 +106,7 @@ async fn tasks_are_told_word_for_word() {
         "#]],
     )
     .await;
-    let list = told(dir, &["tasks", "list"]).await.unwrap().value;
+    let list = run(dir, &["tasks", "list"]).await.unwrap().value;
     assert_eq!(list["tasks"][0]["due"], "2026-12-01");
     assert_eq!(list["tasks"][0]["notes"], "two photos");
     assert_eq!(list["tasks"][1]["status"], "open");
@@ -116,10 +116,10 @@ const FOREIGN: &str = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:gym\r\nDTSTART;TZI
 
 /// GO-17, GO-18, GO-19, GO-20, GO-21: The output of every `cal` command.
 #[tokio::test(start_paused = true)]
-async fn the_calendar_is_told_word_for_word() {
+async fn calendar_commands_print_the_expected_text() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    assert_eq!(told(dir, &["cal", "today"]).await.unwrap().text, "no events");
+    assert_eq!(run(dir, &["cal", "today"]).await.unwrap().text, "no events");
     std::fs::write(dir.join("calendar.ics"), FOREIGN).unwrap();
     check(
         dir,
@@ -165,22 +165,22 @@ async fn the_calendar_is_told_word_for_word() {
         "#]],
     )
     .await;
-    let told = told(dir, &["cal", "today"]).await.unwrap();
+    let told = run(dir, &["cal", "today"]).await.unwrap();
     assert_eq!(
-        told.aside,
+        told.notes,
         ["`Tick`: it recurs SECONDLY, which i do not follow, so only its first time is shown."]
     );
-    assert_eq!(told.value["left_out"], serde_json::json!(told.aside));
+    assert_eq!(told.value["left_out"], serde_json::json!(told.notes));
     assert_eq!(told.value["events"][0]["all_day"], true);
 }
 
 /// GO-20: Times are in the user's zone unless they have an offset, and may be given in words.
 #[tokio::test(start_paused = true)]
-async fn an_event_is_added_for_a_time_on_the_humans_clock() {
+async fn event_times_are_in_the_users_zone() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let when = async |start: &str, end: &str| {
-        let added = told(dir, &["cal", "add", "lunch", "with", "tom", "--start", start, "--end", end]).await;
+        let added = run(dir, &["cal", "add", "lunch", "with", "tom", "--start", start, "--end", end]).await;
         added.map(|told| {
             let event = &told.value["event"];
             assert_eq!(told.text, format!("created {}: lunch with tom", event["id"].as_str().unwrap()));
@@ -202,51 +202,60 @@ async fn an_event_is_added_for_a_time_on_the_humans_clock() {
     let refused = async |start: &str| when(start, "2026-11-20T13:00").await.unwrap_err();
     assert_eq!(
         refused("2026-11-20").await,
-        Trouble::Wrong("`2026-11-20` is a day without a time. write it like 2026-11-20T09:00.".into())
+        AccountError::InvalidRequest(
+            "`2026-11-20` is a day without a time. write it like 2026-11-20T09:00.".into()
+        )
     );
     assert_eq!(
         refused("2026-11-31T09:00").await,
-        Trouble::Wrong("`2026-11-31T09:00` is no time. write it like 2026-11-20T09:00.".into())
+        AccountError::InvalidRequest("`2026-11-31T09:00` is no time. write it like 2026-11-20T09:00.".into())
     );
     assert_eq!(
         refused("when it rains").await,
-        Trouble::Wrong("`when it rains` is no time that i know. write it like 2026-11-20T09:00.".into())
+        AccountError::InvalidRequest(
+            "`when it rains` is no time that i know. write it like 2026-11-20T09:00.".into()
+        )
     );
     assert_eq!(
         refused("every day at 9").await,
-        Trouble::Wrong("`every day at 9` is no time that i know. write it like 2026-11-20T09:00.".into())
+        AccountError::InvalidRequest(
+            "`every day at 9` is no time that i know. write it like 2026-11-20T09:00.".into()
+        )
     );
     assert_eq!(
         refused("2026-11-20T14:00").await,
-        Trouble::Wrong("it would end (2026-11-20T13:00) before it begins (2026-11-20T14:00).".into())
+        AccountError::InvalidRequest(
+            "it would end (2026-11-20T13:00) before it begins (2026-11-20T14:00).".into()
+        )
     );
 }
 
 /// A file that changed since it was read is not replaced, and the target of a symlink is replaced
 /// in place.
 #[test]
-fn a_file_is_exchanged_only_for_what_was_read() {
+fn file_is_replaced_only_if_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
     let (path, kept) = (dir.path().join("tasks.md"), elsewhere.path().join("mine.md"));
     std::fs::write(&kept, "mine").unwrap();
     std::os::unix::fs::symlink(&kept, &path).unwrap();
-    let shelf = DataShelf::new(Arc::new(RealDisk), &Paths::new(dir.path()));
-    let exchange =
-        |was: Option<&str>, new: &str| shelf.exchange(&path, was.map(str::as_bytes), new.as_bytes()).unwrap();
-    assert_eq!(exchange(Some("yours"), "new"), Exchange::Late);
-    assert_eq!(exchange(Some(""), "new"), Exchange::Late);
-    assert_eq!(exchange(None, "new"), Exchange::Late);
-    assert_eq!(exchange(Some("mine"), "new"), Exchange::Done);
+    let shelf = DataFileStore::new(Arc::new(RealDisk), &Paths::new(dir.path()));
+    let exchange = |was: Option<&str>, new: &str| {
+        shelf.replace_if_unchanged(&path, was.map(str::as_bytes), new.as_bytes()).unwrap()
+    };
+    assert_eq!(exchange(Some("yours"), "new"), ReplaceOutcome::Conflict);
+    assert_eq!(exchange(Some(""), "new"), ReplaceOutcome::Conflict);
+    assert_eq!(exchange(None, "new"), ReplaceOutcome::Conflict);
+    assert_eq!(exchange(Some("mine"), "new"), ReplaceOutcome::Replaced);
     assert_eq!(std::fs::read(&kept).unwrap(), b"new");
 }
 
 /// A bare hour is interpreted with the user's quiet hours, as in the chat.
 #[tokio::test(start_paused = true)]
-async fn a_bare_hour_is_read_by_the_humans_own_day() {
+async fn bare_hour_follows_the_users_quiet_hours() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let planned = async |line: &[&str]| told(dir, line).await.unwrap().value["event"]["start"].clone();
+    let planned = async |line: &[&str]| run(dir, line).await.unwrap().value["event"]["start"].clone();
     let line = ["cal", "add", "walk", "--start", "tomorrow at 11", "--end", "tomorrow 23:59"];
     assert_eq!(planned(&line).await, "2026-11-17T11:00:00+01:00");
     std::fs::create_dir_all(dir.join("state")).unwrap();

@@ -1,14 +1,16 @@
 //! Parses days and times of the command line: `2026-11-20T09:00`, or in words.
 
-use accounts::Trouble;
-use domain::phrase::{Habits, When, read};
+use accounts::AccountError;
+use domain::phrase::{Habits, Timing, parse};
 use jiff::civil::{Date, DateTime};
 use jiff::{Timestamp, Zoned};
 
 /// Parses a time, relative to `now`. Without an offset it is in the user's zone.
-pub(super) fn time(said: &str, now: &Zoned, habits: &Habits) -> Result<Zoned, Trouble> {
+pub(super) fn parse_time(said: &str, now: &Zoned, habits: &Habits) -> Result<Zoned, AccountError> {
     let said = said.trim();
-    let wrong = |what: &str| Trouble::Wrong(format!("`{said}` {what}. write it like 2026-11-20T09:00."));
+    let wrong = |what: &str| {
+        AccountError::InvalidRequest(format!("`{said}` {what}. write it like 2026-11-20T09:00."))
+    };
     if said.parse::<Date>().is_ok() && said.len() == 10 {
         return Err(wrong("is a day without a time"));
     }
@@ -19,17 +21,18 @@ pub(super) fn time(said: &str, now: &Zoned, habits: &Habits) -> Result<Zoned, Tr
         let clock = said.parse::<DateTime>().map_err(|_| wrong("is no time"))?;
         return now.time_zone().to_ambiguous_zoned(clock).compatible().map_err(|_| wrong("is no time"));
     }
-    in_words(said, now, habits).ok_or_else(|| wrong("is no time that i know"))
+    parse_words(said, now, habits).ok_or_else(|| wrong("is no time that i know"))
 }
 
 /// Parses a day, relative to `now`.
-pub(super) fn day(said: &str, now: &Zoned, habits: &Habits) -> Result<Date, Trouble> {
+pub(super) fn parse_day(said: &str, now: &Zoned, habits: &Habits) -> Result<Date, AccountError> {
     let said = said.trim();
-    let wrong = || Trouble::Wrong(format!("`{said}` is no day that i know. write it like 2026-11-20."));
+    let wrong =
+        || AccountError::InvalidRequest(format!("`{said}` is no day that i know. write it like 2026-11-20."));
     if starts_with_date(said) {
         said.parse().ok().filter(|_| said.len() == 10).ok_or_else(wrong)
     } else {
-        in_words(said, now, habits).map(|at| at.date()).ok_or_else(wrong)
+        parse_words(said, now, habits).map(|at| at.date()).ok_or_else(wrong)
     }
 }
 
@@ -38,10 +41,12 @@ fn starts_with_date(said: &str) -> bool {
 }
 
 /// Parses text that is one point in time, without other words or a second meaning.
-fn in_words(said: &str, now: &Zoned, habits: &Habits) -> Option<Zoned> {
-    let reading = read(said, now, habits);
-    match (reading.when, reading.what.trim()) {
-        (Some(When::Once(at)), "") => Some(at.with_time_zone(now.time_zone().clone())),
-        (Some(When::Once(_) | When::Lead { .. } | When::Repeats(_) | When::Cue(_)) | None, _) => None,
+fn parse_words(said: &str, now: &Zoned, habits: &Habits) -> Option<Zoned> {
+    let reading = parse(said, now, habits);
+    match (reading.when, reading.text.trim()) {
+        (Some(Timing::Once(at)), "") => Some(at.with_time_zone(now.time_zone().clone())),
+        (Some(Timing::Once(_) | Timing::Lead { .. } | Timing::Recurring(_) | Timing::Cue(_)) | None, _) => {
+            None
+        }
     }
 }

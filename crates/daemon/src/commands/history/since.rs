@@ -4,19 +4,20 @@
 use jiff::civil::{Date, DateTime};
 use jiff::{Span, Timestamp, Zoned};
 
-use crate::exit::Failed;
+use crate::exit::CommandError;
 
 /// Parses `words`, relative to `now`.
-pub fn read(words: &str, now: &Zoned) -> Result<Timestamp, Failed> {
+pub fn parse_time(words: &str, now: &Zoned) -> Result<Timestamp, CommandError> {
     let words = words.trim();
-    let found = ago(words, now).or_else(|| on(words, now)).or_else(|| words.parse().ok());
+    let found =
+        relative_time(words, now).or_else(|| absolute_time(words, now)).or_else(|| words.parse().ok());
     found.ok_or_else(|| {
         let like = "write a length such as 90m, 24h, 7d or 2w, or a day such as 2026-11-01";
-        Failed::Usage(format!("`{words}` is no time that i know: {like}."))
+        CommandError::Usage(format!("`{words}` is no time that i know: {like}."))
     })
 }
 
-fn ago(words: &str, now: &Zoned) -> Option<Timestamp> {
+fn relative_time(words: &str, now: &Zoned) -> Option<Timestamp> {
     let unit = words.chars().next_back()?;
     let count: i64 = words.strip_suffix(unit)?.trim().parse().ok().filter(|count| *count >= 0)?;
     let span = match unit {
@@ -29,7 +30,7 @@ fn ago(words: &str, now: &Zoned) -> Option<Timestamp> {
     now.checked_sub(span.ok()?).ok().map(|then| then.timestamp())
 }
 
-fn on(words: &str, now: &Zoned) -> Option<Timestamp> {
+fn absolute_time(words: &str, now: &Zoned) -> Option<Timestamp> {
     let day = words.parse::<Date>().ok().filter(|_| words.len() == 10).map(|day| day.at(0, 0, 0, 0));
     let time = day.or_else(|| words.parse::<DateTime>().ok().filter(|_| !words.ends_with('Z')))?;
     time.to_zoned(now.time_zone().clone()).ok().map(|then| then.timestamp())
@@ -41,10 +42,10 @@ mod tests {
 
     /// SA-11: A duration counts back from now; a day begins in the user's zone.
     #[test]
-    fn a_time_is_a_length_or_a_day() {
+    fn time_is_a_duration_or_a_day() {
         let now: Zoned = "2026-11-16T18:00[Europe/Berlin]".parse().unwrap();
         let check = |words: &str, expected: &str| {
-            assert_eq!(read(words, &now).unwrap(), expected.parse().unwrap(), "{words}");
+            assert_eq!(parse_time(words, &now).unwrap(), expected.parse().unwrap(), "{words}");
         };
         check("90m", "2026-11-16T15:30:00Z");
         check("24h", "2026-11-15T17:00:00Z");
@@ -55,8 +56,8 @@ mod tests {
         check("2026-11-01 08:00", "2026-11-01T07:00:00Z");
         check("2026-11-01T08:00:00Z", "2026-11-01T08:00:00Z");
         for wrong in ["", "d", "-3d", "99999999999999h", "yesterday", "7x", "2026-13-01", "ü", "7ü"] {
-            let told = read(wrong, &now).unwrap_err();
-            assert!(matches!(&told, Failed::Usage(text) if text.contains("24h")), "{wrong}: {told}");
+            let told = parse_time(wrong, &now).unwrap_err();
+            assert!(matches!(&told, CommandError::Usage(text) if text.contains("24h")), "{wrong}: {told}");
         }
     }
 }

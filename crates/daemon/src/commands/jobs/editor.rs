@@ -6,30 +6,30 @@ use std::process::Command;
 
 use journal::disk;
 
-use super::{Desk, Job, Row};
-use crate::exit::Failed;
+use super::{Job, JobCommands, JobRow};
+use crate::exit::CommandError;
 
-impl Desk<'_> {
+impl JobCommands<'_> {
     /// Returns the text of a file after the user edited it, if it is valid. An invalid edit is
     /// stored, and the next edit continues with it.
-    pub fn in_editor<K: Job>(&self, row: &Row, before: &str) -> Result<String, Failed> {
+    pub fn edit_in_editor<K: Job>(&self, row: &JobRow, before: &str) -> Result<String, CommandError> {
         let editor = self.editor.as_deref().ok_or_else(|| {
-            Failed::Usage("EDITOR is not set. set it, or give what changes as flags.".to_owned())
+            CommandError::Usage("EDITOR is not set. set it, or give what changes as flags.".to_owned())
         })?;
         let copy = self.settings.paths.state().join("edits").join(row.file.replace('/', "-"));
-        if self.disk.look(&copy)?.is_none() {
+        if self.disk.file_kind(&copy)?.is_none() {
             disk::replace(&*self.disk, &copy, before.as_bytes())?;
         }
-        edit(editor, &copy)?;
+        run_editor(editor, &copy)?;
         let after = String::from_utf8_lossy(&self.disk.read(&copy)?).into_owned();
         let kept = format!("the file is as it was; your edit is kept in {}", copy.display());
         if let Err(bad) = K::read(&after, self.zone()) {
-            let again = format!("to go on with it: ollim-bot {} edit {}", K::WORD, row.name());
-            return Err(Failed::NotDone(format!("{}: {bad}. {kept}. {again}", row.file)));
+            let again = format!("to go on with it: ollim-bot {} edit {}", K::NAME, row.name());
+            return Err(CommandError::Failed(format!("{}: {bad}. {kept}. {again}", row.file)));
         }
         if self.disk.read(&row.path)? != before.as_bytes() {
             let reason = "somebody changed it while you were editing";
-            return Err(Failed::NotDone(format!("{}: {reason}. {kept}.", row.file)));
+            return Err(CommandError::Failed(format!("{}: {reason}. {kept}.", row.file)));
         }
         disk::remove(&*self.disk, &copy)?;
         Ok(after)
@@ -38,13 +38,13 @@ impl Desk<'_> {
 
 /// Runs the editor through the shell, because its name may include arguments, such as `code
 /// --wait`.
-fn edit(editor: &str, copy: &Path) -> Result<(), Failed> {
+fn run_editor(editor: &str, copy: &Path) -> Result<(), CommandError> {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{editor} \"$1\""), "editor"]).arg(copy);
-    let ended = command.status().map_err(|error| Failed::NotDone(format!("{editor}: {error}")))?;
+    let ended = command.status().map_err(|error| CommandError::Failed(format!("{editor}: {error}")))?;
     if ended.success() {
         Ok(())
     } else {
-        Err(Failed::NotDone(format!("{editor} ended with {ended}, so nothing was changed.")))
+        Err(CommandError::Failed(format!("{editor} ended with {ended}, so nothing was changed.")))
     }
 }

@@ -1,32 +1,35 @@
 //! Parsing, computing and formatting of due times.
 
-use domain::phrase::{self, Habits, When};
-use domain::schedule::{Moment, Planned, Rest, What};
+use domain::phrase::{self, Habits, Timing};
+use domain::schedule::{JobSpec, Moment, PauseState, PlannedJob};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
 use journal::Paths;
 
-use crate::exit::Failed;
+use crate::exit::CommandError;
 
 /// Parses a time in the future.
-pub fn when(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, Failed> {
-    let moment = Moment::parse(text, now.time_zone()).or_else(|_| in_words(text, now, habits))?;
+pub fn parse_future(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, CommandError> {
+    let moment = Moment::parse(text, now.time_zone()).or_else(|_| parse_words(text, now, habits))?;
     if moment.at <= now.timestamp() {
-        return Err(Failed::Usage(format!("{} is already past. name a time to come.", short(moment))));
+        return Err(CommandError::Usage(format!(
+            "{} is already past. name a time to come.",
+            format_minute(moment)
+        )));
     }
     Ok(moment)
 }
 
 /// Parses a time in words, such as `tomorrow at 9`.
-fn in_words(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, Failed> {
-    let reading = phrase::read(text, now, habits);
-    let trouble = reading.notes.iter().find(|note| note.is_trouble());
-    match (&reading.when, reading.what.is_empty()) {
-        (Some(When::Once(at)), true) => Ok(Moment::of(at)),
-        (Some(When::Repeats(_)), _) => Err(Failed::Usage(format!(
+fn parse_words(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, CommandError> {
+    let reading = phrase::parse(text, now, habits);
+    let trouble = reading.notes.iter().find(|note| note.is_error());
+    match (&reading.when, reading.text.is_empty()) {
+        (Some(Timing::Once(at)), true) => Ok(Moment::of(at)),
+        (Some(Timing::Recurring(_)), _) => Err(CommandError::Usage(format!(
             "{text:?} comes again and again, and a time comes once. for that: ollim-bot routine add."
         ))),
-        (Some(_) | None, _) => Err(Failed::Usage(trouble.map_or_else(
+        (Some(_) | None, _) => Err(CommandError::Usage(trouble.map_or_else(
             || format!("{text:?} is not a time i can read. write it like \"tomorrow at 9\" or \"2026-11-20 09:00\"."),
             |note| format!("{text:?}: {note}."),
         ))),
@@ -34,39 +37,44 @@ fn in_words(text: &str, now: &Zoned, habits: &Habits) -> Result<Moment, Failed> 
 }
 
 /// Returns the pause of all routines; no pause if the journal cannot be read.
-pub fn pause(paths: &Paths) -> Rest {
-    let log = journal::peek(paths).ok().flatten();
-    log.and_then(|log| log.rest().ok()).unwrap_or_default()
+pub fn global_pause(paths: &Paths) -> PauseState {
+    let log = journal::open_read_only(paths).ok().flatten();
+    log.and_then(|log| log.pause_state().ok()).unwrap_or_default()
 }
 
 /// Describes a pause, if it is in effect at `now`.
-pub fn paused(pause: Rest, now: Timestamp, zone: &TimeZone) -> Option<String> {
+pub fn paused_text(pause: PauseState, now: Timestamp, zone: &TimeZone) -> Option<String> {
     match pause {
-        Rest::Until(until) if now < until.at => {
-            Some(format!("paused until {}", day_and_time(until.at, now, zone)))
+        PauseState::Until(until) if now < until.at => {
+            Some(format!("paused until {}", format_time(until.at, now, zone)))
         }
-        Rest::ForNow => Some("paused".to_owned()),
-        Rest::Never | Rest::Until(_) => None,
+        PauseState::Indefinite => Some("paused".to_owned()),
+        PauseState::Active | PauseState::Until(_) => None,
     }
 }
 
 /// Returns the due times of a job after `now`, in the user's `zone`. Skips its own pause and, for
 /// routines, the `pause` of all routines.
-pub fn fires(what: &What, pause: Rest, now: Timestamp, zone: &TimeZone) -> impl Iterator<Item = Timestamp> {
+pub fn due_times(
+    what: &JobSpec,
+    pause: PauseState,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> impl Iterator<Item = Timestamp> {
     let (rest, pause) = match what {
-        What::Routine(routine) => (routine.manner.rest, pause),
-        What::Reminder(reminder) => (reminder.manner.rest, Rest::Never),
+        JobSpec::Routine(routine) => (routine.firing_policy.pause, pause),
+        JobSpec::Reminder(reminder) => (reminder.firing_policy.pause, PauseState::Active),
     };
     let end = |rest, after: Timestamp| match rest {
-        Rest::Never => Some(after),
+        PauseState::Active => Some(after),
         // The end of a pause is not paused any more.
-        Rest::Until(until) => Some(after.max(until.at.checked_sub(1.nanosecond()).unwrap_or(until.at))),
-        Rest::ForNow => None,
+        PauseState::Until(until) => Some(after.max(until.at.checked_sub(1.nanosecond()).unwrap_or(until.at))),
+        PauseState::Indefinite => None,
     };
     let after = end(rest, now).and_then(|after| end(pause, after));
     let next = move |after: Timestamp| match what {
-        What::Routine(routine) => routine.rhythm.next(after, zone),
-        What::Reminder(reminder) => {
+        JobSpec::Routine(routine) => routine.recurrence.next(after, zone),
+        JobSpec::Reminder(reminder) => {
             Some(reminder.run_at.at).filter(|due| *due > after && reminder.cue.is_none())
         }
     };
@@ -74,26 +82,32 @@ pub fn fires(what: &What, pause: Rest, now: Timestamp, zone: &TimeZone) -> impl 
 }
 
 /// The next time of a reminder that is due but not delivered yet: otherwise its file would be gone.
-pub const DUE: &str = "due; rings at the next start";
+pub const DUE_TEXT: &str = "due; rings at the next start";
 
 /// Explains why a job has no next due time, and what resumes it.
-pub fn never(planned: &Planned, pause: Rest) -> String {
+pub fn never_text(planned: &PlannedJob, pause: PauseState) -> String {
     if let Some(cue) = planned.cue() {
         return format!("it waits: {cue}");
     }
-    match (planned.manner().rest, &planned.what) {
-        (Rest::ForNow, _) => format!("it is paused. to go on: ollim-bot routine resume {}", planned.id()),
-        (Rest::Never | Rest::Until(_), What::Reminder(_)) => DUE.to_owned(),
-        (Rest::Never | Rest::Until(_), What::Routine(_)) if pause == Rest::ForNow => {
+    match (planned.firing_policy().pause, &planned.spec) {
+        (PauseState::Indefinite, _) => {
+            format!("it is paused. to go on: ollim-bot routine resume {}", planned.id())
+        }
+        (PauseState::Active | PauseState::Until(_), JobSpec::Reminder(_)) => DUE_TEXT.to_owned(),
+        (PauseState::Active | PauseState::Until(_), JobSpec::Routine(_))
+            if pause == PauseState::Indefinite =>
+        {
             "all that repeats is paused. to go on: ollim-bot resume".to_owned()
         }
-        (Rest::Never | Rest::Until(_), What::Routine(_)) => "it does not come any more".to_owned(),
+        (PauseState::Active | PauseState::Until(_), JobSpec::Routine(_)) => {
+            "it does not come any more".to_owned()
+        }
     }
 }
 
 /// Formats a time in `zone`, such as `mon 16 nov 08:30`. Includes the year if it differs from that
 /// of `now`.
-pub fn day_and_time(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+pub fn format_time(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let time = time.to_zoned(zone.clone());
     let now = now.to_zoned(zone.clone());
     let form = if time.year() == now.year() { "%a %-d %b %H:%M" } else { "%a %-d %b %Y %H:%M" };
@@ -101,6 +115,6 @@ pub fn day_and_time(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String 
 }
 
 /// Formats a moment to the minute, such as `2026-11-20 09:00`.
-pub fn short(moment: Moment) -> String {
+pub fn format_minute(moment: Moment) -> String {
     moment.to_string().chars().take(16).collect::<String>().replace('T', " ")
 }

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use accounts::google::{Connection, File, Service, sentence};
+use accounts::google::{ConnectionState, GoogleFile, Service, join_names};
 use serde_json::Value;
 
-use super::asking::{Ended, Given, Tries};
-use super::model::here_and;
-use super::{Done, Here};
-use crate::checkup::accounts::connection;
+use super::model::with_notes;
+use super::prompt::{Attempts, SecretSource, SectionError};
+use super::{SectionResult, SetupContext};
+use crate::checks::accounts::connection;
 use crate::cli::GoogleSetup;
-use crate::commands::accounts::connecting;
-use crate::exit::Failed;
+use crate::commands::accounts::google_sign_in;
+use crate::exit::CommandError;
 use crate::google::account;
 
 const NO_CLIENT: &str = "give the file of the client with --client-file FILE";
@@ -20,60 +20,60 @@ const OTHER_CLIENT: &str = "google is connected with another client, and what it
                             first: ollim-bot google disconnect. nothing was changed.";
 
 /// Connects the account, unless it is connected and no client was given.
-pub async fn set_up(here: &mut Here, given: GoogleSetup) -> Result<Done, Ended> {
-    let failed = |trouble: accounts::Trouble| Failed::NotDone(trouble.to_string());
-    let connection = connection(&here.settings, &here.looker).map_err(failed)?;
+pub async fn set_up(here: &mut SetupContext, given: GoogleSetup) -> Result<SectionResult, SectionError> {
+    let failed = |trouble: accounts::AccountError| CommandError::Failed(trouble.to_string());
+    let connection = connection(&here.settings, &here.checks).map_err(failed)?;
     if let Some(file) = &given.client_file {
-        let client = Client::read(file).map_err(Failed::Usage)?;
-        if connection == Connection::Connected && client.is_another(here) {
-            return Err(Failed::NotDone(OTHER_CLIENT.to_owned()).into());
+        let client = ClientFile::read(file).map_err(CommandError::Usage)?;
+        if connection == ConnectionState::Connected && client.differs_from_stored(here) {
+            return Err(CommandError::Failed(OTHER_CLIENT.to_owned()).into());
         }
-        client.keep(here).map_err(Failed::Usage)?;
+        client.store(here).map_err(CommandError::Usage)?;
     }
     let google =
-        account(&here.settings, Arc::clone(&here.looker.disk), &here.looker.clock).map_err(failed)?;
+        account(&here.settings, Arc::clone(&here.checks.disk), &here.checks.clock).map_err(failed)?;
     let named: Vec<Service> = given.services.iter().copied().map(Service::from).collect();
-    let granted = google.granted().map_err(failed)?;
-    if connection == Connection::Connected && named.iter().all(|service| granted.contains(service)) {
-        let standing = format!("connected for {}. nothing to do", sentence(&granted));
-        return Ok(Done::works("google", standing));
+    let granted = google.granted_services().map_err(failed)?;
+    if connection == ConnectionState::Connected && named.iter().all(|service| granted.contains(service)) {
+        let standing = format!("connected for {}. nothing to do", join_names(&granted));
+        return Ok(SectionResult::unchanged("google", standing));
     }
-    if here.asker.can_ask() && google.connection().map_err(failed)? == Connection::NoClient {
+    if here.prompter.can_ask() && google.connection_state().map_err(failed)? == ConnectionState::NoClient {
         ask_for_client(here, &google.not_connected().to_string())?;
     }
-    if !here.asker.can_ask() && google.connection().map_err(failed)? != Connection::Connected {
+    if !here.prompter.can_ask() && google.connection_state().map_err(failed)? != ConnectionState::Connected {
         return Err(failed(google.not_connected()).into());
     }
-    let usual = &here.settings.places.accounts.at_google;
-    let services = connecting::requested(&google, &named, usual).map_err(failed)?;
-    connecting::ready(&google, &services).await.map_err(failed)?;
-    let connected = format!("connected for {}", sentence(&google.granted().map_err(failed)?));
-    Ok(Done::changed("google", here_and(here, connected, Vec::new()).await))
+    let usual = &here.settings.integrations.accounts.google_services;
+    let services = google_sign_in::services_to_request(&google, &named, usual).map_err(failed)?;
+    google_sign_in::ensure_granted(&google, &services).await.map_err(failed)?;
+    let connected = format!("connected for {}", join_names(&google.granted_services().map_err(failed)?));
+    Ok(SectionResult::changed("google", with_notes(here, connected, Vec::new()).await))
 }
 
 /// Explains how to create a client, and asks for its file.
-fn ask_for_client(here: &Here, steps: &str) -> Result<(), Ended> {
+fn ask_for_client(here: &SetupContext, steps: &str) -> Result<(), SectionError> {
     // The remaining steps describe how to pass the file, which happens here.
     let steps: Vec<&str> = steps.lines().take_while(|line| !line.trim_start().starts_with("5.")).collect();
-    here.asker.say(&steps.join("\n"));
-    let mut tries = Tries::default();
+    here.prompter.print(&steps.join("\n"));
+    let mut tries = Attempts::default();
     loop {
-        let answer = here.asker.text(None, "where is that file? (its path, or q): ", NO_CLIENT)?;
+        let answer = here.prompter.text(None, "where is that file? (its path, or q): ", NO_CLIENT)?;
         let home = here.settings.home.as_deref().unwrap_or_default();
         let path = answer
             .strip_prefix("~/")
             .map_or_else(|| PathBuf::from(&answer), |rest| Path::new(home).join(rest));
-        match Client::read(&path).and_then(|client| client.keep(here)) {
+        match ClientFile::read(&path).and_then(|client| client.store(here)) {
             Ok(()) => return Ok(()),
-            Err(why) => tries.again(&here.asker, Given::Nothing, &why)?,
+            Err(why) => tries.retry(&here.prompter, SecretSource::Prompt, &why)?,
         }
     }
 }
 
 /// The file of the user's OAuth client.
-struct Client(Vec<u8>);
+struct ClientFile(Vec<u8>);
 
-impl Client {
+impl ClientFile {
     /// Reads and checks the file at `path`.
     fn read(path: &Path) -> Result<Self, String> {
         let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -82,17 +82,17 @@ impl Client {
     }
 
     /// Returns whether another client is stored.
-    fn is_another(&self, here: &Here) -> bool {
-        let place = here.settings.paths.state().join(File::Credentials.name());
+    fn differs_from_stored(&self, here: &SetupContext) -> bool {
+        let place = here.settings.paths.state().join(GoogleFile::Credentials.name());
         let known = |bytes: &[u8]| {
             let value: Value = serde_json::from_slice(bytes).unwrap_or_default();
             ["client_id", "client_secret"].map(|name| value["installed"][name].clone())
         };
-        here.looker.disk.read(&place).is_ok_and(|kept| known(&kept) != known(&self.0))
+        here.checks.disk.read(&place).is_ok_and(|kept| known(&kept) != known(&self.0))
     }
 
-    fn keep(&self, here: &Here) -> Result<(), String> {
-        let kept = here.keeping.keep_file(File::Credentials.name(), &self.0);
+    fn store(&self, here: &SetupContext) -> Result<(), String> {
+        let kept = here.store.save_file(GoogleFile::Credentials.name(), &self.0);
         kept.map(drop).map_err(|failed| failed.to_string())
     }
 }

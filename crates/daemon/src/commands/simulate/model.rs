@@ -9,20 +9,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::context::Context;
-use domain::conversation::{Block, Json, Said, Usage};
+use domain::conversation::{Block, EntryContent, Json, Usage};
 use domain::failure::Failure;
 use domain::tool::ToolCall;
-use domain::turn::{Reply, Stop};
-use engine::played::PlayedClock;
-use engine::ports::{Listener, Model};
+use domain::turn::{ModelReply, StopReason};
+use engine::ports::{Model, StreamSinkRef};
+use engine::simulation::SimClock;
 use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
-use models::offline::Offline;
+use models::offline::OfflineModel;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use crate::exit::Failed;
+use crate::exit::CommandError;
 
 /// Additional help text of the command.
 pub const HELP: &str = "\
@@ -68,12 +68,12 @@ enum Step {
 }
 
 impl Script {
-    pub fn read(path: &Path) -> Result<Self, Failed> {
+    pub fn read(path: &Path) -> Result<Self, CommandError> {
         let name = path.display();
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Failed::Usage(format!("--script: {name} cannot be read ({error}).")))?;
+            .map_err(|error| CommandError::Usage(format!("--script: {name} cannot be read ({error}).")))?;
         serde_json::from_str(&text)
-            .map_err(|error| Failed::Usage(format!("--script: {name} is no script ({error}). `ollim-bot simulate --help` says how one is written.")))
+            .map_err(|error| CommandError::Usage(format!("--script: {name} is no script ({error}). `ollim-bot simulate --help` says how one is written.")))
     }
 }
 
@@ -85,34 +85,34 @@ fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error
 }
 
 /// A model that follows a script.
-pub struct Scripted {
+pub struct ScriptedModel {
     script: Script,
-    clock: Arc<PlayedClock>,
-    offline: Offline,
-    begun: Mutex<Begun>,
+    clock: Arc<SimClock>,
+    offline: OfflineModel,
+    progress: Mutex<ScriptProgress>,
 }
 
 /// The progress of the script.
 #[derive(Default)]
-struct Begun {
+struct ScriptProgress {
     /// The number of starts of each job.
     runs: BTreeMap<String, usize>,
     calls: u64,
 }
 
-impl Scripted {
+impl ScriptedModel {
     /// Creates a model that follows `script` on `clock`.
-    pub fn new(script: Script, clock: Arc<PlayedClock>) -> Self {
-        Self { script, clock, offline: Offline, begun: Mutex::default() }
+    pub fn new(script: Script, clock: Arc<SimClock>) -> Self {
+        Self { script, clock, offline: OfflineModel, progress: Mutex::default() }
     }
 
     /// Returns the next action of `job` after `spoken` actions in this run, and the time before it;
     /// `None` at the end of the run.
-    fn step(&self, job: &str, spoken: usize) -> (Duration, Option<Step>) {
+    fn next_step(&self, job: &str, spoken: usize) -> (Duration, Option<Step>) {
         let Some(runs) = self.script.0.get(job).filter(|runs| !runs.is_empty()) else {
             return (Duration::ZERO, None);
         };
-        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut begun = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         let count = begun.runs.entry(job.to_owned()).or_default();
         if spoken == 0 {
             *count += 1;
@@ -134,22 +134,22 @@ impl Scripted {
         (time, None)
     }
 
-    fn call(&self, name: &str, input: &Value) -> Reply {
-        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+    fn call(&self, name: &str, input: &Value) -> ModelReply {
+        let mut begun = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         begun.calls += 1;
         let id = format!("simulated-{}", begun.calls);
         let name = name.to_owned();
         let input = Json(input.to_string());
-        Reply {
+        ModelReply {
             blocks: vec![Block::Call(ToolCall { id, name, input })],
-            stop: Stop::Tools,
+            stop_reason: StopReason::Tools,
             usage: Usage::default(),
         }
     }
 
-    async fn answer(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
-        let Some((job, spoken)) = job(context) else { return self.offline.reply(context, listener).await };
-        let (time, step) = self.step(&job, spoken);
+    async fn answer(&self, context: &Context, listener: StreamSinkRef<'_>) -> Result<ModelReply, Failure> {
+        let Some((job, spoken)) = job_of(context) else { return self.offline.reply(context, listener).await };
+        let (time, step) = self.next_step(&job, spoken);
         if !time.is_zero() {
             self.clock.sleep(time).await;
         }
@@ -161,40 +161,44 @@ impl Scripted {
             Some(Step::FollowUp { follow_up }) => {
                 Ok(self.call("follow_up_chain", &json!({ "minutes_from_now": follow_up })))
             }
-            Some(Step::Fail { fail }) => Err(Failure::Broken(fail)),
-            Some(Step::Say { say }) => Ok(said(&say, listener)),
+            Some(Step::Fail { fail }) => Err(Failure::VendorError(fail)),
+            Some(Step::Say { say }) => Ok(text_reply(&say, listener)),
             None if job.starts_with("reminder:") && !self.script.0.contains_key(&job) => {
                 self.offline.reply(context, listener).await
             }
-            Some(Step::Takes { .. }) | None => Ok(said("done.", listener)),
+            Some(Step::Takes { .. }) | None => Ok(text_reply("done.", listener)),
         }
     }
 }
 
-fn said(text: &str, listener: Listener<'_>) -> Reply {
-    listener.words(text);
-    Reply { blocks: vec![Block::Text(text.to_owned())], stop: Stop::Said, usage: Usage::default() }
+fn text_reply(text: &str, listener: StreamSinkRef<'_>) -> ModelReply {
+    listener.text(text);
+    ModelReply {
+        blocks: vec![Block::Text(text.to_owned())],
+        stop_reason: StopReason::Finished,
+        usage: Usage::default(),
+    }
 }
 
 /// Returns the job that `context` is about, and how often the model has replied since its prompt.
-fn job(context: &Context) -> Option<(String, usize)> {
+fn job_of(context: &Context) -> Option<(String, usize)> {
     let mut spoken = 0;
-    for said in context.said.iter().rev() {
+    for said in context.entries.iter().rev() {
         match said.as_ref() {
-            Said::Human(heard) => {
-                if let Some(job) = tag(&heard.preface) {
+            EntryContent::User(heard) => {
+                if let Some(job) = job_tag(&heard.preface) {
                     return Some((job, spoken));
                 }
             }
-            Said::Assistant(..) => spoken += 1,
-            Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => {}
+            EntryContent::Assistant(..) => spoken += 1,
+            EntryContent::Tools(_) | EntryContent::Summary(_) | EntryContent::SummaryRecalled(_) => {}
         }
     }
     None
 }
 
 /// Finds the tag of a job in a prompt: `[routine-bg:mail]` is the tag of `routine:mail`.
-fn tag(words: &str) -> Option<String> {
+fn job_tag(words: &str) -> Option<String> {
     ["routine-bg:", "routine:", "reminder-bg:", "reminder:"].into_iter().find_map(|kind| {
         let (_, rest) = words.split_once(&format!("[{kind}"))?;
         let (id, _) = rest.split_once(']')?;
@@ -202,7 +206,7 @@ fn tag(words: &str) -> Option<String> {
     })
 }
 
-impl Model for Scripted {
+impl Model for ScriptedModel {
     fn name(&self) -> &str {
         "simulated"
     }
@@ -214,8 +218,8 @@ impl Model for Scripted {
     fn reply<'a>(
         &'a self,
         context: &'a Context,
-        listener: Listener<'a>,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        listener: StreamSinkRef<'a>,
+    ) -> BoxFuture<'a, Result<ModelReply, Failure>> {
         Box::pin(self.answer(context, listener))
     }
 }

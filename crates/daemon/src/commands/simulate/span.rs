@@ -4,10 +4,10 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-use crate::exit::Failed;
+use crate::exit::CommandError;
 
 /// The longest span: a year.
-const LONGEST: SignedDuration = SignedDuration::from_hours(366 * 24);
+const MAX_LENGTH: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// A start and a duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,20 +19,20 @@ pub struct Span {
 
 impl Span {
     /// Parses both ends. A time without an offset is in `zone`; a date means midnight.
-    pub fn read(from: &str, to: &str, zone: &TimeZone) -> Result<Self, Failed> {
-        let from = read("--from", from, zone)?;
-        let to = read("--to", to, zone)?;
+    pub fn read(from: &str, to: &str, zone: &TimeZone) -> Result<Self, CommandError> {
+        let from = parse_time("--from", from, zone)?;
+        let to = parse_time("--to", to, zone)?;
         let length = to.timestamp().duration_since(from.timestamp());
         if !length.is_positive() {
-            return Err(Failed::Usage(format!(
+            return Err(CommandError::Usage(format!(
                 "--to ({}) is not after --from ({}). give a later time.",
-                to.strftime(PLAIN),
-                from.strftime(PLAIN)
+                to.strftime(TIME_FORMAT),
+                from.strftime(TIME_FORMAT)
             )));
         }
-        if length > LONGEST {
+        if length > MAX_LENGTH {
             let days = length.as_hours() / 24;
-            return Err(Failed::Usage(format!(
+            return Err(CommandError::Usage(format!(
                 "from --from to --to is {days} days. a year (366 days) is the most that is simulated."
             )));
         }
@@ -40,15 +40,15 @@ impl Span {
     }
 }
 
-const PLAIN: &str = "%Y-%m-%d %H:%M";
+const TIME_FORMAT: &str = "%Y-%m-%d %H:%M";
 
-fn read(which: &str, text: &str, zone: &TimeZone) -> Result<Zoned, Failed> {
+fn parse_time(which: &str, text: &str, zone: &TimeZone) -> Result<Zoned, CommandError> {
     let with_offset = || text.parse::<Timestamp>().ok().map(|at| at.to_zoned(zone.clone()));
     let in_zone = || text.parse::<Zoned>().ok().map(|at| at.with_time_zone(zone.clone()));
     let here = || text.parse::<DateTime>().ok().and_then(|at| at.to_zoned(zone.clone()).ok());
     let day = || text.parse::<Date>().ok().and_then(|date| date.to_zoned(zone.clone()).ok());
     in_zone().or_else(with_offset).or_else(here).or_else(day).ok_or_else(|| {
-        Failed::Usage(format!(
+        CommandError::Usage(format!(
             "{which}: `{text}` is not a time. write a date such as 2026-03-27, a time such as 2026-03-27T08:00, or one \
              with an offset such as 2026-03-27T08:00+01:00."
         ))
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_read_in_the_zone_of_the_human() {
+    fn times_are_read_in_the_users_zone() {
         let check = |from: &str, to: &str, expected: &str| {
             assert_eq!(span(from, to), Ok(expected.to_owned()));
         };
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_time_is_told_what_would_be_right() {
+    fn invalid_time_error_shows_the_format() {
         let check = |from: &str, to: &str, words: &str| {
             let told = span(from, to).unwrap_err();
             assert!(told.contains(words), "{told}");

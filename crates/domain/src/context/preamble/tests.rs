@@ -4,7 +4,7 @@ use expect_test::{Expect, expect, expect_file};
 use jiff::SignedDuration;
 
 use super::*;
-use crate::attention::Calm;
+use crate::attention::NotificationSettings;
 use crate::ping_budget::PingBudget;
 use crate::schedule::Tag;
 
@@ -14,46 +14,46 @@ fn now() -> Zoned {
 
 fn plain() -> Preamble {
     Preamble {
-        session: Kind::Forked,
-        voice: Voice::default(),
-        busy: Busy::No,
+        session: RunMode::Forked,
+        report_policy: ReportPolicy::default(),
+        busy: UserActivity::Idle,
         limits: PingLimits {
             budget: PingBudget { available: 3.5, ..PingBudget::full(&now()) },
-            set_aside: (0, 0),
-            calm: Calm::default(),
+            reserved: (0, 0),
+            settings: NotificationSettings::default(),
             quiet_until: None,
             focus_until: None,
             rung_today: 0,
-            last: None,
+            last_rung: None,
         },
-        outside: false,
-        ahead: Vec::new(),
-        tools: ToolRule::Usual,
+        tainted: false,
+        upcoming: Vec::new(),
+        tools: ToolRule::SameAsMain,
     }
 }
 
-fn fire(minutes: i64, tag: Option<Tag>) -> Upcoming {
-    Upcoming {
+fn fire(minutes: i64, tag: Option<Tag>) -> UpcomingFire {
+    UpcomingFire {
         id: "review".to_owned(),
         at: now().timestamp() + SignedDuration::from_mins(minutes),
         label: "Review".to_owned(),
         description: "look at the day".to_owned(),
         file: "routines/review.md".to_owned(),
-        silence: Pings::Allowed,
+        pings: PingPermission::Allowed,
         tag,
     }
 }
 
 /// Returns every combination of session, reporting, pings and busy.
-fn all() -> Vec<(String, Preamble)> {
+fn all_combinations() -> Vec<(String, Preamble)> {
     let mut all = Vec::new();
-    for session in [Kind::Forked, Kind::Isolated, Kind::Persistent] {
-        for reporting in Reporting::ALL {
-            for (pings, may) in [(Pings::Allowed, "ping"), (Pings::Never, "silent")] {
-                for (busy, is) in [(Busy::No, "free"), (Busy::Talking, "busy")] {
+    for session in [RunMode::Forked, RunMode::Isolated, RunMode::Persistent] {
+        for reporting in ReportMode::ALL {
+            for (pings, may) in [(PingPermission::Allowed, "ping"), (PingPermission::Never, "silent")] {
+                for (busy, is) in [(UserActivity::Idle, "free"), (UserActivity::Talking, "busy")] {
                     let name = format!("{} {} {may} {is}", session.as_str(), reporting.as_str());
-                    let voice = Voice { reporting, pings };
-                    all.push((name, Preamble { session, voice, busy, ..plain() }));
+                    let voice = ReportPolicy { reporting, pings };
+                    all.push((name, Preamble { session, report_policy: voice, busy, ..plain() }));
                 }
             }
         }
@@ -62,16 +62,16 @@ fn all() -> Vec<(String, Preamble)> {
 }
 
 fn check(preamble: &Preamble, expected: &Expect) {
-    expected.assert_eq(&preamble.write(&now()));
+    expected.assert_eq(&preamble.render(&now()));
 }
 
 /// PR-1 to PR-11, PR-13, RP-35: The sections of every run, and every section once.
 #[test]
-fn every_run_reads_what_holds_for_it() {
+fn every_combination_has_its_sections() {
     let mut sections: Vec<String> = Vec::new();
     let mut told = String::new();
-    for (name, preamble) in all() {
-        let text = preamble.write(&now());
+    for (name, preamble) in all_combinations() {
+        let text = preamble.render(&now());
         let text = text.strip_suffix("\n\n").unwrap();
         let numbers = text.split("\n\n").map(|section| {
             let known = sections.iter().position(|known| known == section);
@@ -92,16 +92,16 @@ fn every_run_reads_what_holds_for_it() {
 
 /// PR-8, PR-9, PR-10: A run whose reports are blocked never reads the name of the report tool.
 #[test]
-fn a_blocked_run_never_reads_of_reporting() {
+fn blocked_run_never_reads_about_reports() {
     let lists = [
-        ToolRule::Usual,
+        ToolRule::SameAsMain,
         ToolRule::Only(vec!["mcp__discord__report_updates".to_owned(), "Task".to_owned()]),
         ToolRule::Except(vec!["mcp__discord__report_updates".to_owned()]),
     ];
-    for (name, preamble) in all() {
+    for (name, preamble) in all_combinations() {
         for tools in lists.clone() {
-            let text = Preamble { tools, ahead: vec![fire(60, None)], ..preamble.clone() }.write(&now());
-            let blocked = preamble.voice.reporting == Reporting::Blocked;
+            let text = Preamble { tools, upcoming: vec![fire(60, None)], ..preamble.clone() }.render(&now());
+            let blocked = preamble.report_policy.reporting == ReportMode::Blocked;
             assert_eq!(text.contains("report_updates"), !blocked, "{name}: {text}");
         }
     }
@@ -109,10 +109,10 @@ fn a_blocked_run_never_reads_of_reporting() {
 
 /// PR-2: Only a persistent run reads about compaction.
 #[test]
-fn only_a_persistent_run_reads_of_its_session() {
-    for (name, preamble) in all() {
-        let text = preamble.write(&now());
-        let persistent = preamble.session == Kind::Persistent;
+fn only_persistent_run_reads_about_compaction() {
+    for (name, preamble) in all_combinations() {
+        let text = preamble.render(&now());
+        let persistent = preamble.session == RunMode::Persistent;
         assert_eq!(text.starts_with("SESSION: Persistent"), persistent, "{name}");
         assert_eq!(text.contains("compact_session"), persistent, "{name}");
         assert_eq!(
@@ -125,15 +125,15 @@ fn only_a_persistent_run_reads_of_its_session() {
 
 /// PR-11, PR-12, PB-11: The section shows the budget and the schedule.
 #[test]
-fn a_run_that_may_ping_sees_what_else_may_need_one() {
+fn pinging_run_sees_budget_and_schedule() {
     let ahead = vec![
-        Upcoming { silence: Pings::Never, ..fire(-10, Some(Tag::JustFired)) },
+        UpcomingFire { pings: PingPermission::Never, ..fire(-10, Some(Tag::JustFired)) },
         fire(0, Some(Tag::ThisTask)),
-        Upcoming { label: "Chain reminder (2/4)".to_owned(), ..fire(58, None) },
+        UpcomingFire { label: "Chain reminder (2/4)".to_owned(), ..fire(58, None) },
         fire(200, None),
     ];
     check(
-        &Preamble { ahead, ..plain() },
+        &Preamble { upcoming: ahead, ..plain() },
         &expect![[r#"
             Nobody reads along: your text output is discarded. To reach the human, call `ping_user` for a plain alert or `discord_embed` for structured data.
 
@@ -162,10 +162,10 @@ fn a_run_that_may_ping_sees_what_else_may_need_one() {
 
 /// PR-12: Hours and refills are counted until the last task; times in the past are ignored.
 #[test]
-fn the_window_is_told_in_hours_and_refills() {
+fn window_is_shown_in_hours_and_refills() {
     let told = |fires: &[(i64, Option<Tag>)]| {
         let ahead = fires.iter().map(|(minutes, tag)| fire(*minutes, *tag)).collect();
-        let text = Preamble { ahead, ..plain() }.write(&now());
+        let text = Preamble { upcoming: ahead, ..plain() }.render(&now());
         let lines = text.lines().filter(|line| line.contains("bg tasks") || line.starts_with('~'));
         lines.collect::<Vec<_>>().join(" ")
     };
@@ -185,7 +185,7 @@ fn the_window_is_told_in_hours_and_refills() {
 fn a_long_schedule_is_counted_beyond_twenty() {
     let was = (0..23).map(|n| fire(-n % 15, Some(Tag::JustFired)));
     let ahead = was.chain((1..=26).map(|n| fire(n, None))).collect();
-    let text = Preamble { ahead, ..plain() }.write(&now());
+    let text = Preamble { upcoming: ahead, ..plain() }.render(&now());
     assert!(text.contains("- (3 more that just fired are not listed)\n"), "{text}");
     assert!(text.contains("- (6 more after these are not listed)\n"), "{text}");
     assert_eq!(text.matches("routines/review.md").count(), 40);
@@ -193,9 +193,9 @@ fn a_long_schedule_is_counted_beyond_twenty() {
 
 /// PR-14, PR-15: The preamble lists the tools and names the proxy agent.
 #[test]
-fn a_run_reads_which_tools_it_has() {
-    let silent = Voice { reporting: Reporting::Blocked, pings: Pings::Never };
-    let with = |tools| Preamble { voice: silent, tools, ..plain() };
+fn preamble_lists_tools() {
+    let silent = ReportPolicy { reporting: ReportMode::Blocked, pings: PingPermission::Never };
+    let with = |tools| Preamble { report_policy: silent, tools, ..plain() };
     let list = |tools: &[&str]| tools.iter().map(|tool| (*tool).to_owned()).collect::<Vec<_>>();
     check(
         &with(ToolRule::Only(list(&["WebFetch", "Read(**.md)"]))),

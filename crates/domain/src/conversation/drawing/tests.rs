@@ -4,10 +4,10 @@ use expect_test::{Expect, expect};
 use jiff::Timestamp;
 
 use super::*;
-use crate::conversation::{Conversation, EntryId, Head, Heard, Move, Said};
+use crate::conversation::{Conversation, EntryContent, EntryId, Head, Move, UserInput};
 
 /// A conversation and its moves, with entry depths like in the journal.
-struct Life {
+struct History {
     conversation: Conversation,
     lineage: Lineage,
     depths: Vec<(EntryId, u64)>,
@@ -15,7 +15,7 @@ struct Life {
     sessions: u32,
 }
 
-impl Life {
+impl History {
     /// Creates a history with an empty main branch.
     fn new() -> Self {
         let conversation = Conversation::new(Default::default(), EntryId(1));
@@ -29,7 +29,7 @@ impl Life {
         let session = self.session();
         let now = self.now();
         let moved = self.conversation.create(Branch::Main, session, now);
-        self.moved(moved, None);
+        self.add_move(moved, None);
     }
 
     fn now(&mut self) -> Timestamp {
@@ -39,17 +39,17 @@ impl Life {
 
     fn session(&mut self) -> SessionId {
         self.sessions += 1;
-        SessionId::read(&format!("session{}-of-main", self.sessions)).unwrap()
+        SessionId::parse(&format!("session{}-of-main", self.sessions)).unwrap()
     }
 
     fn say(&mut self, branch: &Branch, times: usize) {
         for _ in 0..times {
-            let entry = self.conversation.say(branch, heard(), Timestamp::UNIX_EPOCH).unwrap();
-            self.keep(entry.id, entry.parent);
+            let entry = self.conversation.append(branch, user_entry(), Timestamp::UNIX_EPOCH).unwrap();
+            self.add_entry(entry.id, entry.parent);
         }
     }
 
-    fn keep(&mut self, entry: EntryId, parent: Option<EntryId>) {
+    fn add_entry(&mut self, entry: EntryId, parent: Option<EntryId>) {
         let depth = self.depth(parent) + 1;
         self.depths.push((entry, depth));
     }
@@ -59,20 +59,20 @@ impl Life {
         let session = self.session();
         let now = self.now();
         let moved = self.conversation.fork(&Branch::Main, branch.clone(), session, now).unwrap();
-        self.moved(moved, label);
+        self.add_move(moved, label);
         branch
     }
 
-    fn end(&mut self, branch: &Branch, why: Why) {
+    fn end(&mut self, branch: &Branch, why: MoveReason) {
         let now = self.now();
         let moved = self.conversation.end(branch, why, now).unwrap();
-        self.moved(moved, None);
+        self.add_move(moved, None);
     }
 
     fn save(&mut self, fork: &Branch) {
         let now = self.now();
         for moved in self.conversation.promote(fork, now).unwrap() {
-            self.moved(moved, None);
+            self.add_move(moved, None);
         }
     }
 
@@ -83,29 +83,36 @@ impl Life {
         let before = self.conversation.head(&Branch::Main).unwrap().clone();
         let short = "short".to_owned();
         let (entry, moved) = self.conversation.compact(&Branch::Main, short, session, now).unwrap();
-        self.keep(entry.id, entry.parent);
-        self.moved(moved, None);
+        self.add_entry(entry.id, entry.parent);
+        self.add_move(moved, None);
         before
     }
 
     fn undo(&mut self, to: Head) {
         let now = self.now();
         let moved = self.conversation.undo(&Branch::Main, to, now);
-        self.moved(moved, None);
+        self.add_move(moved, None);
     }
 
     fn clear(&mut self) -> Head {
         let before = self.conversation.head(&Branch::Main).unwrap().clone();
-        self.end(&Branch::Main, Why::Cleared);
+        self.end(&Branch::Main, MoveReason::Cleared);
         before
     }
 
-    fn moved(&mut self, moved: Move, label: Option<&str>) {
+    fn add_move(&mut self, moved: Move, label: Option<&str>) {
         let place = |head: Option<Head>| head.map(|head| (head.session, self.depth(head.entry)));
         let from = place(moved.from);
         let to = place(moved.to);
-        let Move { at, branch, why, .. } = moved;
-        self.lineage.lines.push(Line { at, branch, why, label: label.map(str::to_owned), from, to });
+        let Move { at, branch, reason: why, .. } = moved;
+        self.lineage.moves.push(LineageMove {
+            at,
+            branch,
+            reason: why,
+            label: label.map(str::to_owned),
+            from,
+            to,
+        });
     }
 
     fn depth(&self, entry: Option<EntryId>) -> u64 {
@@ -123,19 +130,19 @@ impl Life {
     }
 }
 
-fn heard() -> Said {
-    Said::Human(Heard { preface: String::new(), text: "x".to_owned(), images: Vec::new() })
+fn user_entry() -> EntryContent {
+    EntryContent::User(UserInput { preface: String::new(), text: "x".to_owned(), images: Vec::new() })
 }
 
 #[test]
-fn every_way_out_of_a_fork_looks_different() {
-    let mut life = Life::new();
+fn every_fork_exit_has_its_own_mark() {
+    let mut life = History::new();
     life.say(&Branch::Main, 2);
     for (name, label, why) in [
-        ("a", Some("flights"), Why::Reported),
-        ("b", None, Why::Dropped),
-        ("c", Some("taxes"), Why::Lapsed),
-        ("d", Some("morning mail"), Why::Ended),
+        ("a", Some("flights"), MoveReason::Reported),
+        ("b", None, MoveReason::Dropped),
+        ("c", Some("taxes"), MoveReason::Lapsed),
+        ("d", Some("morning mail"), MoveReason::Ended),
     ] {
         let fork = life.fork(name, label);
         life.say(&fork, 3);
@@ -164,17 +171,17 @@ fn every_way_out_of_a_fork_looks_different() {
 }
 
 #[test]
-fn forks_that_are_open_together_have_lanes_of_their_own() {
-    let mut life = Life::new();
+fn concurrent_forks_have_separate_lanes() {
+    let mut life = History::new();
     life.say(&Branch::Main, 2);
     let [first, second] = ["first", "second"].map(|name| life.fork(name, None));
     life.say(&first, 1);
-    life.end(&first, Why::Ended);
+    life.end(&first, MoveReason::Ended);
     let third = life.fork("third", None);
     life.say(&second, 5);
-    life.end(&second, Why::Reported);
+    life.end(&second, MoveReason::Reported);
     life.compact();
-    life.end(&third, Why::Dropped);
+    life.end(&third, MoveReason::Dropped);
     life.check(&expect![[r#"
         ●      main · now · session5 · 3 entries
         ┃ ✕    fork/third dropped 2026-11-15 00:08 · 0 entries
@@ -189,8 +196,8 @@ fn forks_that_are_open_together_have_lanes_of_their_own() {
 }
 
 #[test]
-fn what_main_said_beside_a_fork_that_was_saved_is_left_behind() {
-    let mut life = Life::new();
+fn entries_of_main_beside_a_saved_fork_are_left_behind() {
+    let mut life = History::new();
     life.say(&Branch::Main, 4);
     let trip = life.fork("trip", Some("lisbon"));
     life.say(&trip, 3);
@@ -206,14 +213,14 @@ fn what_main_said_beside_a_fork_that_was_saved_is_left_behind() {
 }
 
 #[test]
-fn who_starts_over_begins_a_new_trunk_and_a_run_from_before_still_ends() {
-    let mut life = Life::new();
+fn clear_starts_a_new_trunk_and_an_older_run_still_ends() {
+    let mut life = History::new();
     life.say(&Branch::Main, 4);
     let run = life.fork("run", Some("morning mail"));
     life.say(&run, 1);
-    life.end(&Branch::Main, Why::Cleared);
+    life.end(&Branch::Main, MoveReason::Cleared);
     life.say(&run, 1);
-    life.end(&run, Why::Ended);
+    life.end(&run, MoveReason::Ended);
     life.begin_main();
     life.say(&Branch::Main, 1);
     let fork = life.fork("next", None);
@@ -231,15 +238,15 @@ fn who_starts_over_begins_a_new_trunk_and_a_run_from_before_still_ends() {
 }
 
 #[test]
-fn a_compaction_that_was_taken_back_says_what_it_left_behind() {
-    let mut life = Life::new();
+fn undone_compaction_shows_entries_left_behind() {
+    let mut life = History::new();
     life.say(&Branch::Main, 6);
     let before = life.compact();
     life.undo(before);
     let before = life.compact();
     life.say(&Branch::Main, 2);
-    let recalled = life.conversation.say(&Branch::Main, heard(), Timestamp::UNIX_EPOCH).unwrap();
-    life.keep(recalled.id, recalled.parent);
+    let recalled = life.conversation.append(&Branch::Main, user_entry(), Timestamp::UNIX_EPOCH).unwrap();
+    life.add_entry(recalled.id, recalled.parent);
     life.undo(Head { entry: Some(recalled.id), ..before });
     life.check(&expect![[r#"
         ●  main · now · session1 · 10 entries
@@ -252,8 +259,8 @@ fn a_compaction_that_was_taken_back_says_what_it_left_behind() {
 }
 
 #[test]
-fn what_was_saved_or_cleared_can_be_taken_back_and_leaves_the_rest_behind() {
-    let mut life = Life::new();
+fn undone_save_and_clear_show_entries_left_behind() {
+    let mut life = History::new();
     life.say(&Branch::Main, 5);
     let before = life.conversation.head(&Branch::Main).unwrap().clone();
     let trip = life.fork("trip", None);
@@ -282,10 +289,10 @@ fn what_was_saved_or_cleared_can_be_taken_back_and_leaves_the_rest_behind() {
 }
 
 #[test]
-fn after_starting_over_there_is_no_main_until_something_is_said() {
-    let mut life = Life::new();
+fn cleared_main_is_absent_until_the_next_message() {
+    let mut life = History::new();
     life.say(&Branch::Main, 2);
-    life.end(&Branch::Main, Why::Cleared);
+    life.end(&Branch::Main, MoveReason::Cleared);
     life.check(&expect![[r#"
         ╳  cleared 2026-11-15 00:02 · session1 · 2 entries
         ○  created 2026-11-15 00:01 · session1
@@ -293,8 +300,8 @@ fn after_starting_over_there_is_no_main_until_something_is_said() {
 }
 
 #[test]
-fn what_a_fork_is_about_fits_on_its_line() {
-    let mut life = Life::new();
+fn fork_topic_fits_on_one_line() {
+    let mut life = History::new();
     life.fork("x", Some(&format!("a\u{1b}[31m\nb  {}", "long ".repeat(20))));
     life.check(&expect![[r#"
         ●    main · now · session1 · 0 entries
@@ -305,25 +312,25 @@ fn what_a_fork_is_about_fits_on_its_line() {
 }
 
 #[test]
-fn what_is_left_out_is_counted() {
-    let mut life = Life::new();
-    life.lineage.older = 1;
+fn omitted_moves_are_counted() {
+    let mut life = History::new();
+    life.lineage.omitted = 1;
     let one = draw(&life.lineage, &TimeZone::UTC);
     assert!(one.ends_with("\n1 older move is left out.\n"), "{one}");
-    life.lineage.older = 1200;
+    life.lineage.omitted = 1200;
     let many = draw(&life.lineage, &TimeZone::UTC);
     assert!(many.ends_with("\n1200 older moves are left out.\n"), "{many}");
 }
 
 /// A fork whose start is missing, and an open fork without any move, are still drawn.
 #[test]
-fn a_branch_whose_beginning_is_lost_is_drawn_all_the_same() {
-    let mut life = Life::new();
+fn branch_without_start_is_drawn() {
+    let mut life = History::new();
     let fork = life.fork("lost", None);
     life.say(&fork, 1);
-    life.end(&fork, Why::Dropped);
+    life.end(&fork, MoveReason::Dropped);
     life.fork("alsolost", None);
-    life.lineage.lines.retain(|line| line.why != Why::Forked);
+    life.lineage.moves.retain(|line| line.reason != MoveReason::Forked);
     life.check(&expect![[r#"
         ●    main · now · session1 · 0 entries
         ┃ ◉  fork/alsolost · open · session3 · 0 entries
@@ -333,28 +340,28 @@ fn a_branch_whose_beginning_is_lost_is_drawn_all_the_same() {
 }
 
 #[test]
-fn nothing_is_drawn_of_nothing() {
+fn empty_lineage_has_a_message() {
     assert_eq!(draw(&Lineage::default(), &TimeZone::UTC), "nothing was said yet.\n");
 }
 
 /// Twenty thousand consecutive forks fit into one lane.
 #[test]
-fn many_years_are_drawn() {
-    let place = |depth| Some((SessionId::read("session-of-a-fork").unwrap(), depth));
+fn many_forks_are_drawn() {
+    let place = |depth| Some((SessionId::parse("session-of-a-fork").unwrap(), depth));
     let lines = (0..20_000_u64).flat_map(|number| {
         let branch = Branch::fork(&format!("run-{number}")).unwrap();
-        let line = |why, from, to| Line {
+        let line = |why, from, to| LineageMove {
             at: Timestamp::UNIX_EPOCH,
             branch: branch.clone(),
-            why,
+            reason: why,
             label: None,
             from,
             to,
         };
-        [line(Why::Forked, None, place(number)), line(Why::Ended, place(number + 2), None)]
+        [line(MoveReason::Forked, None, place(number)), line(MoveReason::Ended, place(number + 2), None)]
     });
-    let lineage = Lineage { lines: lines.collect(), open: Vec::new(), older: 0 };
+    let lineage = Lineage { moves: lines.collect(), open: Vec::new(), omitted: 0 };
     let drawn = draw(&lineage, &TimeZone::UTC);
-    assert_eq!((drawn.lines().count(), lineage.picture().lanes), (40_000, 1));
+    assert_eq!((drawn.lines().count(), lineage.graph().lanes), (40_000, 1));
     assert!(drawn.lines().step_by(2).all(|row| row.ends_with(" · 2 entries")));
 }

@@ -5,19 +5,19 @@ use crate::label::{Label, Realm};
 use std::borrow::Cow;
 
 /// Tools of every class, and calls of every capability.
-const TOOLS: [(&str, Class); 12] = [
-    ("report_updates", Class::Own),
-    ("inbox_add", Class::Notes),
-    ("schedule", Class::Plans),
-    ("Read", Class::Reads),
-    ("Write", Class::Edits),
-    ("inbox_remove", Class::Acts),
-    ("Task", Class::Delegates),
-    ("Bash", Class::Shell),
-    ("WebFetch", Class::Fetches),
-    ("WebSearch", Class::Searches),
-    ("mcp__notes__add", Class::Foreign),
-    ("ping_user", Class::Own),
+const TOOLS: [(&str, ToolClass); 12] = [
+    ("report_updates", ToolClass::Own),
+    ("inbox_add", ToolClass::Notes),
+    ("schedule", ToolClass::Plans),
+    ("Read", ToolClass::Reads),
+    ("Write", ToolClass::Edits),
+    ("inbox_remove", ToolClass::Acts),
+    ("Task", ToolClass::Delegates),
+    ("Bash", ToolClass::Shell),
+    ("WebFetch", ToolClass::Fetches),
+    ("WebSearch", ToolClass::Searches),
+    ("mcp__notes__add", ToolClass::Foreign),
+    ("ping_user", ToolClass::Own),
 ];
 
 const TYPED: &str = "https://typed.example/a";
@@ -49,16 +49,21 @@ const CALLS: [(&str, &str); 23] = [
 ];
 
 /// The time at which planner text is read.
-fn clock() -> Option<Clock> {
+fn planner_clock() -> Option<PlannerClock> {
     let now = "2026-11-16T08:00[Europe/Madrid]".parse().expect("a time");
-    Some(Clock { now, habits: crate::phrase::Habits::default(), routines: Vec::new(), undone: Vec::new() })
+    Some(PlannerClock {
+        now,
+        habits: crate::phrase::Habits::default(),
+        routines: Vec::new(),
+        undone: Vec::new(),
+    })
 }
 
 fn specs() -> Vec<ToolSpec> {
     TOOLS.map(|(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class }).to_vec()
 }
 
-fn everything() -> ToolRule {
+fn all_tools() -> ToolRule {
     let names =
         ["Read", "Write(**.md)", "inbox_add", "schedule", "inbox_remove", "Bash", "WebFetch", "WebSearch"];
     ToolRule::Only(list(&[&names[..], &["mcp__notes__add", "ping_user", "report_updates"]].concat()))
@@ -66,18 +71,18 @@ fn everything() -> ToolRule {
 
 fn authority(place: Place, knows: Label) -> Authority {
     let tools = match place {
-        Place::Background(_) => everything(),
-        Place::Main(_) | Place::Fork => ToolRule::Usual,
+        Place::Background(_) => all_tools(),
+        Place::Main(_) | Place::Fork => ToolRule::SameAsMain,
     };
     Authority {
         place,
         tools,
         mode: Mode::Ask,
-        knows,
+        label: knows,
         links: vec![TYPED.to_owned()],
         request: None,
-        kinds: ServerKinds::new(),
-        clock: clock(),
+        server_kinds: ServerToolKinds::new(),
+        clock: planner_clock(),
     }
 }
 
@@ -97,7 +102,7 @@ fn row(place: Place, knows: Label) -> String {
 
 /// I3: Every cell. Outside text never causes an action of the lower rows without an approval.
 #[test]
-fn the_matrix_is_what_was_promised() {
+fn every_cell_is_as_specified() {
     let plain = Label::PLAIN;
     let private = Label::private(Realm::Chat);
     let web = Label::outside(Realm::Web);
@@ -111,16 +116,16 @@ fn the_matrix_is_what_was_promised() {
     assert_eq!(row(MAIN, both), "+++?++?++?+-+???-???+??");
     assert_eq!(row(Place::Fork, private), row(MAIN, private));
     assert_eq!(row(Place::Fork, both), row(MAIN, both));
-    assert_eq!(row(ASIDE, plain), row(MAIN, plain));
-    assert_eq!(row(ASIDE, private), row(ASIDE, plain));
-    assert_eq!(row(ASIDE, web), row(MAIN, web));
-    assert_eq!(row(ASIDE, both), row(MAIN, both));
+    assert_eq!(row(BACKGROUND, plain), row(MAIN, plain));
+    assert_eq!(row(BACKGROUND, private), row(BACKGROUND, plain));
+    assert_eq!(row(BACKGROUND, web), row(MAIN, web));
+    assert_eq!(row(BACKGROUND, both), row(MAIN, both));
 }
 
 /// Authority files are only changed with an approval, even by a job that may write files of their
 /// kind, and in the mode that edits files without asking.
 #[test]
-fn files_that_give_power_are_not_edited_without_a_yes() {
+fn authority_files_need_an_approval() {
     let edit = |path: &str, place, knows| {
         let tools = ToolRule::Only(list(&["Write(**.md)", "Write(**.toml)", "Write(**.json)"]));
         let input = format!(r#"{{"file_path":{path:?}}}"#);
@@ -128,16 +133,16 @@ fn files_that_give_power_are_not_edited_without_a_yes() {
     };
     for knows in [Label::PLAIN, Label::both(Realm::Mail)] {
         for path in ["routines/a.md", "mcp.json", "CLAUDE.md", "settings.toml", "./Prices.toml"] {
-            assert_eq!((edit(path, ASIDE, knows), edit(path, MAIN, knows)), ('?', '?'), "{path}");
+            assert_eq!((edit(path, BACKGROUND, knows), edit(path, MAIN, knows)), ('?', '?'), "{path}");
         }
-        assert_eq!(edit("notes/list.toml", ASIDE, knows), '+');
+        assert_eq!(edit("notes/list.toml", BACKGROUND, knows), '+');
     }
 }
 
 /// With outside text and private data, only a search that the user asked for in this turn runs:
 /// every significant word of it is theirs.
 #[test]
-fn a_search_after_outside_text_is_made_if_the_user_asked_for_it() {
+fn requested_search_runs_after_outside_text() {
     let search = |query: &str, (place, request): (Place, Option<&str>), knows| {
         let authority = Authority { request: request.map(str::to_owned), ..authority(place, knows) };
         sign("WebSearch", &format!("{{\"query\":\"{query}\"}}"), &authority)
@@ -164,14 +169,14 @@ fn a_search_after_outside_text_is_made_if_the_user_asked_for_it() {
     assert_eq!(search("my pin 4711", (MAIN, None), Label::outside(Realm::Web)), '+');
     assert_eq!(search("my pin 4711", (MAIN, None), Label::private(Realm::Chat)), '+');
     // In the background the job's file is the user's request; every other search leaves a card.
-    assert_eq!(search("trains to lisbon", (ASIDE, Some(request)), both), '+');
-    assert_eq!(search("trains to lisbon 4711", (ASIDE, Some(request)), both), '?');
+    assert_eq!(search("trains to lisbon", (BACKGROUND, Some(request)), both), '+');
+    assert_eq!(search("trains to lisbon 4711", (BACKGROUND, Some(request)), both), '?');
 }
 
 /// A routine without tools is added at once if the user asks for it and no outside text can be the
 /// cause.
 #[test]
-fn a_routine_without_tools_is_free_where_the_user_asked_for_it() {
+fn requested_routine_without_tools_is_free() {
     let add = |more: &str, request: Option<&str>, knows| {
         let request = request.map(str::to_owned);
         let input = format!("{{\"command\":\"ollim-bot routine add -m tea --cron '0 9 * * *'{more}\"}}");
@@ -190,7 +195,7 @@ fn a_routine_without_tools_is_free_where_the_user_asked_for_it() {
 /// for something and no outside text can be the cause, and text that the user wrote exactly so is
 /// free.
 #[test]
-fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
+fn planner_text_is_in_the_row_of_its_meaning() {
     let row_of = sign;
     let sign = |words: &str, place, request: Option<&str>, knows| {
         let request = request.map(str::to_owned);
@@ -211,17 +216,17 @@ fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
         assert_eq!(sign(words, MAIN, asked, clean), '+', "{words}");
         assert_eq!(sign(words, MAIN, None, clean), '?', "{words}");
         assert_eq!(sign(words, MAIN, other, both), '?', "{words}");
-        assert_eq!(sign(words, ASIDE, other, both), '?', "{words}");
+        assert_eq!(sign(words, BACKGROUND, other, both), '?', "{words}");
         assert_eq!(sign(words, MAIN, Some(&format!(" {words} ")), both), '+', "{words}");
         assert_eq!(sign(words, MAIN, Some(&format!("{words}, she wrote")), both), '?', "{words}");
         // The text of a job's file may have been written by a model.
-        assert_eq!(sign(words, ASIDE, Some(words), both), '?', "{words}");
+        assert_eq!(sign(words, BACKGROUND, Some(words), both), '?', "{words}");
     }
     assert_eq!(sign("clear my inbox", MAIN, asked, clean), '?');
     assert_eq!(sign("clear my inbox", MAIN, Some("clear my inbox"), both), '+');
     for words in ["tea in 4 min", "today", "undo", "pause until thursday", "dentist friday 9", "cancel tea"] {
         assert_eq!(sign(words, MAIN, other, both), '+', "{words}");
-        assert_eq!(sign(words, ASIDE, other, both), '+', "{words}");
+        assert_eq!(sign(words, BACKGROUND, other, both), '+', "{words}");
     }
     // Reading a time needs a clock.
     let blind = Authority { clock: None, ..authority(MAIN, both) };
@@ -230,7 +235,7 @@ fn words_for_the_planner_are_in_the_row_of_what_they_mean() {
 
 /// A command that a job excludes cannot be run as planner text either.
 #[test]
-fn words_for_the_planner_do_nothing_that_the_job_must_do_without() {
+fn planner_text_cannot_bypass_excluded_commands() {
     let is_refused = |line: &str, name: &str, input: &str| {
         let tools = ToolRule::Except(list(&[line]));
         sign(name, input, &Authority { tools, ..authority(MAIN, Label::PLAIN) }) == '-'
@@ -265,11 +270,11 @@ fn words_for_the_planner_do_nothing_that_the_job_must_do_without() {
 
 /// I3: A job that names a host may reach it without outside text, and no other host.
 #[test]
-fn a_host_that_the_job_names_is_reached_while_it_is_clean() {
+fn named_host_is_reached_without_outside_text() {
     let fetch = |knows, url: &str| {
         let tools = ToolRule::Only(list(&["WebFetch(domain:news.example)"]));
         let request = Some("tell me the news".to_owned());
-        let authority = Authority { tools, request, ..authority(ASIDE, knows) };
+        let authority = Authority { tools, request, ..authority(BACKGROUND, knows) };
         sign("WebFetch", &format!("{{\"url\":{url:?}}}"), &authority)
     };
     let private = Label::private(Realm::Chat);
@@ -294,9 +299,9 @@ fn a_host_that_the_job_names_is_reached_while_it_is_clean() {
 /// I5, PM-14: With outside text, a standing approval covers none of the lower rows, and no mode
 /// helps. A grant for exactly this call does.
 #[test]
-fn a_wide_yes_does_not_reach_where_outside_words_are() {
+fn standing_approval_does_not_apply_with_outside_text() {
     for (name, input) in CALLS {
-        let consent = always(&call(name, input));
+        let consent = always_consent(&call(name, input));
         for mode in Mode::ALL {
             let clean = Authority { mode, ..authority(MAIN, Label::PLAIN) };
             let tainted = Authority { mode, ..authority(MAIN, Label::both(Realm::Mail)) };
@@ -306,13 +311,14 @@ fn a_wide_yes_does_not_reach_where_outside_words_are() {
             };
             let class =
                 TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, class)| *class).expect("a tool");
-            let grave = deed_at(&call(name, input), class, clock().as_ref()).power.is_grave()
-                && !input.contains(TYPED);
+            let grave =
+                tool_action_at(&call(name, input), class, planner_clock().as_ref()).capability.is_grave()
+                    && !input.contains(TYPED);
             assert!(!(grave && allowed(&tainted, &consent)), "{name} {input} in {mode:?}");
             let unasked = allowed(&tainted, &Consent::default());
             assert_eq!(allowed(&tainted, &consent), unasked, "{name} {input} in {mode:?}");
             assert!(!allowed(&tainted, &consent) || allowed(&clean, &consent), "{name} {input} in {mode:?}");
-            let grant = Grant { id: ApprovalId(1), call: call(name, input), until: Timestamp::MAX };
+            let grant = Grant { id: ApprovalId(1), call: call(name, input), expires_at: Timestamp::MAX };
             let exactly = Consent { grants: vec![grant], ..Consent::default() };
             let shut = input.contains("network") || input.contains("config");
             assert_eq!(allowed(&tainted, &exactly), !shut, "{name} {input} in {mode:?}");
@@ -322,18 +328,15 @@ fn a_wide_yes_does_not_reach_where_outside_words_are() {
 
 /// I12: A subagent may do no more than its caller, and keeps the caller's label.
 #[test]
-fn nobody_lends_more_than_they_have() {
-    let lists = [
-        everything(),
-        ToolRule::Only(list(&["Read", "Bash(ollim-bot tasks *)"])),
-        ToolRule::Only(Vec::new()),
-    ];
+fn subagent_has_no_more_permissions_than_its_caller() {
+    let lists =
+        [all_tools(), ToolRule::Only(list(&["Read", "Bash(ollim-bot tasks *)"])), ToolRule::Only(Vec::new())];
     let labels =
         [Label::PLAIN, Label::private(Realm::Chat), Label::outside(Realm::Web), Label::both(Realm::Mail)];
     for (outer, inner) in lists.iter().flat_map(|outer| lists.iter().map(move |inner| (outer, inner))) {
         for knows in labels {
-            let parent = Authority { tools: outer.clone(), ..authority(ASIDE, knows) };
-            let tools = ToolRule::Within(Box::new(outer.clone()), Box::new(inner.clone()));
+            let parent = Authority { tools: outer.clone(), ..authority(BACKGROUND, knows) };
+            let tools = ToolRule::Intersection(Box::new(outer.clone()), Box::new(inner.clone()));
             let child = Authority { tools, ..parent.clone() };
             for (name, input) in CALLS {
                 let above = sign(name, input, &parent);
@@ -346,7 +349,7 @@ fn nobody_lends_more_than_they_have() {
 
 /// An object with a duplicate key is refused, because readers would disagree about it.
 #[test]
-fn what_two_would_read_differently_is_not_run() {
+fn ambiguous_input_is_refused() {
     for (name, input) in [
         ("Bash", r#"{"command":"ollim-bot help","command":"ollim-bot tasks delete 1"}"#),
         ("Bash", "not json"),
@@ -360,23 +363,28 @@ fn what_two_would_read_differently_is_not_run() {
 
 /// A critical ping is refused in a run with outside text.
 #[test]
-fn nothing_is_critical_that_comes_from_outside() {
-    let ping = |knows| sign("ping_user", r#"{"message":"now!","critical":true}"#, &authority(ASIDE, knows));
+fn critical_ping_is_refused_with_outside_text() {
+    let ping =
+        |knows| sign("ping_user", r#"{"message":"now!","critical":true}"#, &authority(BACKGROUND, knows));
     assert_eq!((ping(Label::PLAIN), ping(Label::private(Realm::Chat))), ('+', '+'));
     assert_eq!((ping(Label::outside(Realm::Web)), ping(Label::both(Realm::Mail))), ('-', '-'));
 }
 
 /// A server tool is decided by its accepted kind, without and with outside text.
 #[test]
-fn a_tool_of_a_server_is_in_the_row_of_its_kind() {
+fn server_tool_is_in_the_row_of_its_kind() {
     let name = "mcp__bank__do";
-    let specs =
-        vec![ToolSpec { name: "mcp", description: Cow::Borrowed(""), schema: "{}", class: Class::Foreign }];
+    let specs = vec![ToolSpec {
+        name: "mcp",
+        description: Cow::Borrowed(""),
+        schema: "{}",
+        class: ToolClass::Foreign,
+    }];
     let input = r#"{"tool":"mcp__bank__do","input":{"amount":"10"}}"#;
-    let signs = |kind: Option<ServerKind>, input: &str| {
+    let signs = |kind: Option<ServerToolKind>, input: &str| {
         let sign = |knows| {
             let kinds = kind.map(|kind| (name.to_owned(), kind)).into_iter().collect();
-            let authority = Authority { kinds, ..authority(MAIN, knows) };
+            let authority = Authority { server_kinds: kinds, ..authority(MAIN, knows) };
             match decide(&call("mcp", input), &specs, &authority, &Consent::default()) {
                 None => '?',
                 Some(decision) if decision.refusal().is_none() => '+',
@@ -386,28 +394,29 @@ fn a_tool_of_a_server_is_in_the_row_of_its_kind() {
         [sign(Label::PLAIN), sign(Label::both(Realm::Server))].into_iter().collect::<String>()
     };
     assert_eq!(signs(None, input), "??");
-    assert_eq!(signs(Some(ServerKind::Read), input), "++");
-    assert_eq!(signs(Some(ServerKind::Own), input), "++");
-    assert_eq!(signs(Some(ServerKind::Search), input), "+?");
-    assert_eq!(signs(Some(ServerKind::Fetch), input), "??");
-    assert_eq!(signs(Some(ServerKind::Send), input), "??");
+    assert_eq!(signs(Some(ServerToolKind::Read), input), "++");
+    assert_eq!(signs(Some(ServerToolKind::Own), input), "++");
+    assert_eq!(signs(Some(ServerToolKind::Search), input), "+?");
+    assert_eq!(signs(Some(ServerToolKind::Fetch), input), "??");
+    assert_eq!(signs(Some(ServerToolKind::Send), input), "??");
     // The kind belongs to one tool, and a call that names its tool twice has none.
     let other = r#"{"tool":"mcp__bank__other","input":{}}"#;
-    assert_eq!(signs(Some(ServerKind::Read), other), "??");
+    assert_eq!(signs(Some(ServerToolKind::Read), other), "??");
     let twice = r#"{"tool":"mcp__bank__do","tool":"mcp__bank__other","input":{}}"#;
-    assert_eq!(signs(Some(ServerKind::Read), twice), "--");
+    assert_eq!(signs(Some(ServerToolKind::Read), twice), "--");
 }
 
 /// A server tool opens an address without asking only if the user wrote exactly that address in
 /// this turn, and the call contains nothing else.
 #[test]
-fn a_server_opens_the_address_that_the_user_wrote() {
+fn server_tool_opens_the_address_that_the_user_wrote() {
     let specs =
-        [ToolSpec { name: "mcp", description: Cow::Borrowed(""), schema: "{}", class: Class::Foreign }];
+        [ToolSpec { name: "mcp", description: Cow::Borrowed(""), schema: "{}", class: ToolClass::Foreign }];
     let opens = |input: &str, request: Option<&str>| {
-        let kinds = ServerKinds::from([("mcp__web__open".to_owned(), ServerKind::Fetch)]);
+        let kinds = ServerToolKinds::from([("mcp__web__open".to_owned(), ServerToolKind::Fetch)]);
         let request = request.map(str::to_owned);
-        let authority = Authority { kinds, request, ..authority(MAIN, Label::both(Realm::Server)) };
+        let authority =
+            Authority { server_kinds: kinds, request, ..authority(MAIN, Label::both(Realm::Server)) };
         let input = format!(r#"{{"tool":"mcp__web__open","input":{input}}}"#);
         decide(&call("mcp", &input), &specs, &authority, &Consent::default()).is_some()
     };
@@ -430,7 +439,8 @@ fn a_command_that_changes_a_setting_asks() {
         sign("Bash", &format!("{{\"command\":{command:?}}}"), authority)
     };
     let mail = Label::both(Realm::Mail);
-    for (place, knows) in [(MAIN, Label::PLAIN), (MAIN, mail), (ASIDE, Label::PLAIN), (ASIDE, mail)] {
+    for (place, knows) in [(MAIN, Label::PLAIN), (MAIN, mail), (BACKGROUND, Label::PLAIN), (BACKGROUND, mail)]
+    {
         for mode in [Mode::Ask, Mode::AcceptEdits, Mode::Bypass] {
             let authority = Authority { mode, ..authority(place, knows) };
             for change in [
@@ -461,29 +471,31 @@ fn a_command_that_changes_a_setting_asks() {
     let asked = Authority { request, ..authority(MAIN, Label::PLAIN) };
     assert_eq!(bash("ollim-bot focus 25 taxes", &asked), '+');
     assert_eq!(bash("ollim-bot config model.main opus", &asked), '?');
-    let tainted = Authority { knows: mail, ..asked };
+    let tainted = Authority { label: mail, ..asked };
     assert_eq!(bash("ollim-bot focus 25 taxes", &tainted), '?');
 }
 
 /// Words that cancel are in the row of what they cancel.
 #[test]
 fn words_that_cancel_a_routine_are_in_its_row() {
-    use crate::schedule::{Charter, Cron, ItemId, Planned, Prompt, Rhythm, Routine, Terms, What};
-    let routine = |id: &str, words: &str, charter: Charter| {
-        let rhythm = Rhythm::new(Cron::parse("0 9 * * *").expect("a rhythm"));
-        let id = ItemId::parse(id).expect("an id");
-        let routine = Routine { charter, ..Routine::new(id, rhythm, Prompt::new(words)) };
-        std::sync::Arc::new(Planned { what: What::Routine(routine), file: String::new() })
+    use crate::schedule::{
+        Cron, ItemId, JobSpec, JobTarget, PlannedJob, Prompt, Recurrence, Routine, RunOptions,
     };
-    let tools = Terms { tools: ToolRule::Only(list(&["WebFetch"])), ..Terms::default() };
-    let stretch = routine("a1a1a1a1", "stretch", Charter::main());
-    let mail = routine("b2b2b2b2", "read my mail", Charter::Alone(tools));
-    let clock = Clock {
+    let routine = |id: &str, words: &str, charter: JobTarget| {
+        let rhythm = Recurrence::new(Cron::parse("0 9 * * *").expect("a rhythm"));
+        let id = ItemId::parse(id).expect("an id");
+        let routine = Routine { target: charter, ..Routine::new(id, rhythm, Prompt::new(words)) };
+        std::sync::Arc::new(PlannedJob { spec: JobSpec::Routine(routine), file: String::new() })
+    };
+    let tools = RunOptions { tools: ToolRule::Only(list(&["WebFetch"])), ..RunOptions::default() };
+    let stretch = routine("a1a1a1a1", "stretch", JobTarget::main());
+    let mail = routine("b2b2b2b2", "read my mail", JobTarget::Isolated(tools));
+    let clock = PlannerClock {
         routines: vec![stretch.clone(), mail.clone()],
         undone: Vec::new(),
-        ..clock().expect("a clock")
+        ..planner_clock().expect("a clock")
     };
-    let says = |words: &str, clock: &Clock, knows: Label, request: Option<&str>| {
+    let says = |words: &str, clock: &PlannerClock, knows: Label, request: Option<&str>| {
         let request = request.map(str::to_owned);
         let authority = Authority { request, clock: Some(clock.clone()), ..authority(MAIN, knows) };
         let add = format!("{{\"command\":\"ollim-bot add {words}\"}}");
@@ -508,7 +520,7 @@ fn words_that_cancel_a_routine_are_in_its_row() {
     assert_eq!(says("cancel stretch", &clock, outside, asked), '?');
     // `undo` and `never mind` take back the last change, whatever that was about.
     for (undone, expected) in [(vec![mail], '?'), (vec![stretch], '+'), (Vec::new(), '+')] {
-        let clock = Clock { undone, ..clock.clone() };
+        let clock = PlannerClock { undone, ..clock.clone() };
         assert_eq!(says("undo", &clock, plain, asked), expected);
         assert_eq!(says("never mind", &clock, plain, asked), expected);
     }

@@ -7,7 +7,7 @@ use super::*;
 
 /// An impossible date is an error with a suggestion, and is never interpreted.
 #[test]
-fn what_is_no_time_is_answered_with_what_would_be_right() {
+fn invalid_times_are_rejected_with_a_suggestion() {
     check(&expect![[r#"
             x 30 feb -> x 30 feb: -; there is no 30 february; february goes from 1 to 29
             x 29 feb 2027 -> x 29 feb 2027: -; there is no 29 february 2027; february 2027 goes from 1 to 28
@@ -42,7 +42,7 @@ fn what_is_no_time_is_answered_with_what_would_be_right() {
 
 /// The remaining text is unchanged, and quoted text is never searched.
 #[test]
-fn what_is_left_of_a_sentence_reads_as_it_was_written() {
+fn the_remaining_text_is_kept_as_written() {
     check(&expect![[r#"
         remind me tomorrow to call mum at 5 -> call mum: Mon 16 Nov 2026 17:00; 5 = 17:00; say "5am" for the night
         prepare monday meeting at 5 -> prepare monday meeting: Sun 15 Nov 2026 17:00 (or Mon 16 Nov 2026 17:00); 5 = 17:00; say "5am" for the night
@@ -75,7 +75,7 @@ fn what_is_left_of_a_sentence_reads_as_it_was_written() {
 /// C1: a time skipped by a clock change fires right after it, and a doubled time fires at the
 /// first.
 #[test]
-fn a_time_lost_or_doubled_by_the_clocks_rings_once() {
+fn times_in_clock_changes_resolve_to_one_instant() {
     let told = |text: &str, at: &str| row(text, &at.parse().unwrap());
     let spring = "2027-03-27T12:00[Europe/Berlin]";
     let autumn = "2026-10-24T12:00[Europe/Berlin]";
@@ -86,8 +86,8 @@ fn a_time_lost_or_doubled_by_the_clocks_rings_once() {
         x in 24 hours -> x: Sun 28 Mar 2027 13:00
         x tomorrow 2:30 -> x: Sun 25 Oct 2026 02:30; 02:30 is in your quiet hours
     "#]].assert_eq(&rows);
-    let first = read("x tomorrow 2:30", &autumn.parse().unwrap(), &Habits::default());
-    let Some(When::Once(at)) = first.when else { panic!("{first:?}") };
+    let first = parse("x tomorrow 2:30", &autumn.parse().unwrap(), &Habits::default());
+    let Some(Timing::Once(at)) = first.when else { panic!("{first:?}") };
     assert_eq!(at.to_string(), "2026-10-25T02:30:00+02:00[Europe/Berlin]");
     let second = told("x 2:30", "2026-10-25T02:10+01:00[Europe/Berlin]");
     assert_eq!(second, "x 2:30 -> x: Sun 25 Oct 2026 02:30; 02:30 is in your quiet hours\n");
@@ -96,11 +96,14 @@ fn a_time_lost_or_doubled_by_the_clocks_rings_once() {
 #[test]
 fn habits_decide_what_an_hour_means() {
     let night = Habits { wakes: time(18, 0, 0, 0), sleeps: time(10, 0, 0, 0), ..Habits::default() };
-    let at = |text: &str| read(text, &now(), &night).when.as_ref().map(shown).unwrap_or_default();
+    let at = |text: &str| parse(text, &now(), &night).when.as_ref().map(format_timing).unwrap_or_default();
     assert_eq!(at("x at 5"), "Mon 16 Nov 2026 05:00");
     assert_eq!(at("x at 9"), "Sun 15 Nov 2026 21:00");
-    let names: Vec<_> =
-        Habits::default().quick(&now()).into_iter().map(|quick| (quick.name, quick.at.to_string())).collect();
+    let names: Vec<_> = Habits::default()
+        .quick_times(&now())
+        .into_iter()
+        .map(|quick| (quick.name, quick.at.to_string()))
+        .collect();
     assert_eq!(
         names.iter().map(|(name, at)| format!("{name} {}", &at[..16])).collect::<Vec<_>>(),
         ["1h 2026-11-15T15:33", "tonight 2026-11-15T20:00", "tomorrow 2026-11-16T09:00"]

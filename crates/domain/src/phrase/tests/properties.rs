@@ -64,7 +64,7 @@ fn phrase() -> impl Strategy<Value = String> {
 }
 
 /// A time, with clock changes over-represented.
-fn moment() -> impl Strategy<Value = Zoned> {
+fn any_time() -> impl Strategy<Value = Zoned> {
     let change = proptest::sample::select(
         &["2026-10-25T01:00Z", "2027-03-28T01:00Z", "2026-11-01T06:00Z", "2027-04-03T15:00Z"][..],
     )
@@ -80,11 +80,11 @@ fn moment() -> impl Strategy<Value = Zoned> {
         .prop_map(|(second, zone)| jiff::Timestamp::from_second(second).unwrap().in_tz(zone).unwrap())
 }
 
-fn instants(when: &When) -> Vec<&Zoned> {
+fn instants(when: &Timing) -> Vec<&Zoned> {
     match when {
-        When::Once(at) => vec![at],
-        When::Lead { leave, at } => vec![leave, at],
-        When::Repeats(_) | When::Cue(_) => Vec::new(),
+        Timing::Once(at) => vec![at],
+        Timing::Lead { leave, at } => vec![leave, at],
+        Timing::Recurring(_) | Timing::Cue(_) => Vec::new(),
     }
 }
 
@@ -93,24 +93,24 @@ proptest! {
 
     /// Parsing the exact format returns the same second.
     #[test]
-    fn what_is_told_is_read_back(now in moment(), ahead in 1_i64..63_000_000) {
+    fn the_exact_format_round_trips(now in any_time(), ahead in 1_i64..63_000_000) {
         let at = now.checked_add(jiff::SignedDuration::from_secs(ahead)).unwrap();
-        let told = tell_exact(&at);
-        let reading = read(&format!("x {told}"), &now, &Habits::default());
-        let Some(When::Once(read)) = &reading.when else { panic!("{told}: {reading:?}") };
+        let told = format_exact(&at);
+        let reading = parse(&format!("x {told}"), &now, &Habits::default());
+        let Some(Timing::Once(read)) = &reading.when else { panic!("{told}: {reading:?}") };
         prop_assert_eq!(read.timestamp(), at.timestamp(), "{}", told);
-        prop_assert_eq!(reading.what, "x");
+        prop_assert_eq!(reading.text, "x");
     }
 
     /// Parsing the clock part of the user's format returns the same minute.
     #[test]
-    fn what_is_told_to_the_human_is_read_back(now in moment(), ahead in 2_i64..300 * 24 * 60) {
+    fn the_user_format_round_trips(now in any_time(), ahead in 2_i64..300 * 24 * 60) {
         let at = now.checked_add(jiff::SignedDuration::from_mins(ahead)).unwrap().round(jiff::Unit::Minute).unwrap();
-        let told = tell(&When::Once(at.clone()), &now, &[]);
+        let told = describe(&Timing::Once(at.clone()), &now, &[]);
         let (clock, distance) = told.split_once(" · ").unwrap();
         prop_assert!(distance.starts_with("in "), "{}", told);
-        let reading = read(clock, &now, &Habits::default());
-        let Some(When::Once(read)) = &reading.when else { panic!("{told}: {reading:?}") };
+        let reading = parse(clock, &now, &Habits::default());
+        let Some(Timing::Once(read)) = &reading.when else { panic!("{told}: {reading:?}") };
         // A doubled hour is formatted like its first occurrence.
         let twice = at.time_zone().to_ambiguous_zoned(at.datetime()).is_ambiguous();
         prop_assert!(twice || read.timestamp() == at.timestamp(), "{} -> {}", told, read);
@@ -118,22 +118,22 @@ proptest! {
 
     /// A timing is never in the past, and quoted text is always kept.
     #[test]
-    fn no_phrase_is_read_as_a_time_that_is_over(text in phrase(), now in moment()) {
-        let reading = read(&text, &now, &Habits::default());
-        for when in reading.when.iter().chain(&reading.other) {
+    fn timings_are_never_in_the_past(text in phrase(), now in any_time()) {
+        let reading = parse(&text, &now, &Habits::default());
+        for when in reading.when.iter().chain(&reading.alternative) {
             for at in instants(when) {
                 prop_assert!(*at > now, "{} -> {:?}", text, reading);
             }
-            if let When::Repeats(Repeat { beat: Beat::Cron(fields), .. }) = when {
+            if let Timing::Recurring(RecurrenceSpec { rule: RuleSpec::Cron(fields), .. }) = when {
                 prop_assert!(crate::schedule::Cron::parse(fields).is_ok(), "{} -> {}", text, fields);
             }
-            prop_assert!(!tell(when, &now, &[]).is_empty());
+            prop_assert!(!describe(when, &now, &[]).is_empty());
         }
         for quoted in ["\"a word at 5\"", "'tomorrow'"] {
-            prop_assert_eq!(text.matches(quoted).count(), reading.what.matches(quoted).count(), "{} -> {:?}", text, reading);
+            prop_assert_eq!(text.matches(quoted).count(), reading.text.matches(quoted).count(), "{} -> {:?}", text, reading);
         }
         if reading.when.is_none() {
-            prop_assert!(reading.notes.iter().all(Note::is_trouble));
+            prop_assert!(reading.notes.iter().all(ParseNote::is_error));
         }
     }
 }
@@ -143,7 +143,7 @@ proptest! {
 
     /// Parsing arbitrary text does not panic.
     #[test]
-    fn anything_can_be_read(text in "\\PC{0,60}") {
-        read(&text, &now(), &Habits::default());
+    fn arbitrary_text_is_parsed_without_panic(text in "\\PC{0,60}") {
+        parse(&text, &now(), &Habits::default());
     }
 }

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use crate::schedule::Invalid;
+use crate::schedule::InvalidField;
 
 /// The values of the five fields as bit sets: value `n` is bit `n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,8 +13,8 @@ pub struct Fields {
     pub months: u64,
     /// 0 is Sunday.
     pub weekdays: u64,
-    pub limits: DayLimits,
-    pub follows: Follows,
+    pub day_limits: DayLimits,
+    pub basis: ClockBasis,
 }
 
 /// Which of the two day fields limit the date. A field with `*` does not.
@@ -30,50 +30,50 @@ pub enum DayLimits {
 
 /// How an expression behaves at clock changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Follows {
+pub enum ClockBasis {
     /// Wall-clock time: each matching time fires once.
     Wall,
     /// Elapsed time: fires whenever the clock shows a match.
-    Real,
+    Elapsed,
 }
 
 impl Fields {
-    pub fn read(text: &str) -> Result<Self, Invalid> {
-        let Some([minute, hour, day, month, weekday]) = five(text) else {
+    pub fn parse(text: &str) -> Result<Self, InvalidField> {
+        let Some([minute, hour, day, month, weekday]) = split_five(text) else {
             let reason = format!(
                 "{text:?} does not have five fields ({} found); write them as: minute, hour, day, month, weekday, like `0 9 * * 1-5`",
                 text.split_whitespace().count()
             );
-            return Err(Invalid::new("cron", reason));
+            return Err(InvalidField::new("cron", reason));
         };
         let runs = |field: &str| field.contains(['*', '/']);
         let fields = Self {
-            minutes: MINUTE.read(minute)?,
-            hours: HOUR.read(hour)?,
-            days: DAY.read(day)?,
-            months: MONTH.read(month)?,
-            weekdays: WEEKDAY.read(weekday)?,
-            limits: match (day, weekday) {
+            minutes: MINUTE.parse(minute)?,
+            hours: HOUR.parse(hour)?,
+            days: DAY.parse(day)?,
+            months: MONTH.parse(month)?,
+            weekdays: WEEKDAY.parse(weekday)?,
+            day_limits: match (day, weekday) {
                 ("*", "*") => DayLimits::Neither,
                 (_, "*") => DayLimits::OfMonth,
                 ("*", _) => DayLimits::OfWeek,
                 _ => DayLimits::Either,
             },
-            follows: if runs(minute) || runs(hour) { Follows::Real } else { Follows::Wall },
+            basis: if runs(minute) || runs(hour) { ClockBasis::Elapsed } else { ClockBasis::Wall },
         };
-        if fields.never_comes() {
+        if fields.never_matches() {
             let reason = format!(
                 "day {day:?} of month {month:?} never comes, so `{text}` would never fire; name a day that one of its months has"
             );
-            return Err(Invalid::new("cron", reason));
+            return Err(InvalidField::new("cron", reason));
         }
         Ok(fields)
     }
 
-    pub fn falls_on(&self, date: Date) -> bool {
-        let of_month = || has(self.days, date.day());
-        let of_week = || has(self.weekdays, date.weekday().to_sunday_zero_offset());
-        match self.limits {
+    pub fn matches_date(&self, date: Date) -> bool {
+        let of_month = || contains(self.days, date.day());
+        let of_week = || contains(self.weekdays, date.weekday().to_sunday_zero_offset());
+        match self.day_limits {
             DayLimits::Neither => true,
             DayLimits::OfMonth => of_month(),
             DayLimits::OfWeek => of_week(),
@@ -81,35 +81,36 @@ impl Fields {
         }
     }
 
-    fn never_comes(&self) -> bool {
+    fn never_matches(&self) -> bool {
         const LONGEST: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-        let longest = (1..).zip(LONGEST).filter(|(month, _)| has(self.months, *month)).map(|(_, days)| days);
-        self.limits == DayLimits::OfMonth && self.days.trailing_zeros() > longest.max().unwrap_or(0)
+        let longest =
+            (1..).zip(LONGEST).filter(|(month, _)| contains(self.months, *month)).map(|(_, days)| days);
+        self.day_limits == DayLimits::OfMonth && self.days.trailing_zeros() > longest.max().unwrap_or(0)
     }
 }
 
 /// Returns whether `bits` contains `value`.
-pub fn has(bits: u64, value: i8) -> bool {
+pub fn contains(bits: u64, value: i8) -> bool {
     bits >> value & 1 == 1
 }
 
-fn five(text: &str) -> Option<[&str; 5]> {
+fn split_five(text: &str) -> Option<[&str; 5]> {
     let mut words = text.split_whitespace();
     let five = [words.next()?, words.next()?, words.next()?, words.next()?, words.next()?];
     words.next().is_none().then_some(five)
 }
 
-struct Unit {
+struct FieldSpec {
     name: &'static str,
-    least: u32,
-    most: u32,
+    min: u32,
+    max: u32,
     names: &'static [&'static str],
-    turns: Turns,
+    wrapping: Wrapping,
 }
 
 /// Whether a range may wrap around, as in `sat-mon`.
-enum Turns {
-    Round(u32),
+enum Wrapping {
+    Modulo(u32),
     Never,
 }
 
@@ -117,16 +118,20 @@ const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-const MINUTE: Unit = Unit { name: "minute", least: 0, most: 59, names: &[], turns: Turns::Never };
-const HOUR: Unit = Unit { name: "hour", least: 0, most: 23, names: &[], turns: Turns::Never };
-const DAY: Unit = Unit { name: "day of the month", least: 1, most: 31, names: &[], turns: Turns::Never };
-const MONTH: Unit = Unit { name: "month", least: 1, most: 12, names: &MONTHS, turns: Turns::Never };
-const WEEKDAY: Unit = Unit { name: "weekday", least: 0, most: 7, names: &WEEKDAYS, turns: Turns::Round(7) };
+const MINUTE: FieldSpec =
+    FieldSpec { name: "minute", min: 0, max: 59, names: &[], wrapping: Wrapping::Never };
+const HOUR: FieldSpec = FieldSpec { name: "hour", min: 0, max: 23, names: &[], wrapping: Wrapping::Never };
+const DAY: FieldSpec =
+    FieldSpec { name: "day of the month", min: 1, max: 31, names: &[], wrapping: Wrapping::Never };
+const MONTH: FieldSpec =
+    FieldSpec { name: "month", min: 1, max: 12, names: &MONTHS, wrapping: Wrapping::Never };
+const WEEKDAY: FieldSpec =
+    FieldSpec { name: "weekday", min: 0, max: 7, names: &WEEKDAYS, wrapping: Wrapping::Modulo(7) };
 
-impl Unit {
-    fn read(&self, field: &str) -> Result<u64, Invalid> {
+impl FieldSpec {
+    fn parse(&self, field: &str) -> Result<u64, InvalidField> {
         let parts = field.split(',').try_fold(0, |bits, part| Some(bits | self.part(part)?));
-        parts.ok_or_else(|| Invalid::new("cron", self.wrong(field)))
+        parts.ok_or_else(|| InvalidField::new("cron", self.invalid_reason(field)))
     }
 
     fn part(&self, part: &str) -> Option<u64> {
@@ -135,43 +140,43 @@ impl Unit {
             None => (part, None),
         };
         let (from, to) = match (span, span.split_once('-'), step) {
-            ("*", _, _) => (self.least, self.most),
+            ("*", _, _) => (self.min, self.max),
             (_, Some((from, to)), _) => self.range(from, to)?,
             (single, None, None) => (self.value(single)?, self.value(single)?),
-            (start, None, Some(_)) => (self.value(start)?, self.most),
+            (start, None, Some(_)) => (self.value(start)?, self.max),
         };
         let step = usize::try_from(step.unwrap_or(1)).ok()?;
-        Some((from..=to).step_by(step).fold(0, |bits, value| bits | 1 << self.turned(value)))
+        Some((from..=to).step_by(step).fold(0, |bits, value| bits | 1 << self.wrapped(value)))
     }
 
     fn range(&self, from: &str, to: &str) -> Option<(u32, u32)> {
         let from = self.value(from)?;
         let to = self.value(to)?;
-        match &self.turns {
-            Turns::Round(length) if to < from => Some((from, to + length)),
-            Turns::Round(_) => Some((from, to)),
-            Turns::Never => (from <= to).then_some((from, to)),
+        match &self.wrapping {
+            Wrapping::Modulo(length) if to < from => Some((from, to + length)),
+            Wrapping::Modulo(_) => Some((from, to)),
+            Wrapping::Never => (from <= to).then_some((from, to)),
         }
     }
 
-    fn turned(&self, value: u32) -> u32 {
-        match self.turns {
-            Turns::Round(length) => value % length,
-            Turns::Never => value,
+    fn wrapped(&self, value: u32) -> u32 {
+        match self.wrapping {
+            Wrapping::Modulo(length) => value % length,
+            Wrapping::Never => value,
         }
     }
 
     fn value(&self, text: &str) -> Option<u32> {
         let named = self.names.iter().position(|name| name.eq_ignore_ascii_case(text));
         let value = match named {
-            Some(place) => Some(self.least + u32::try_from(place).ok()?),
+            Some(place) => Some(self.min + u32::try_from(place).ok()?),
             None => number(text),
         };
-        value.filter(|value| (self.least..=self.most).contains(value))
+        value.filter(|value| (self.min..=self.max).contains(value))
     }
 
-    fn wrong(&self, field: &str) -> String {
-        let Self { name, least, most, .. } = self;
+    fn invalid_reason(&self, field: &str) -> String {
+        let Self { name, min: least, max: most, .. } = self;
         format!("{field:?} does not fit the {name}; use {least} to {most}, `*`, `a-b`, `a,b` or `*/n`")
     }
 }

@@ -6,15 +6,15 @@
 //! the excluded command.
 
 /// The name of this program, and the older name of its command `history`.
-const OURSELVES: &str = "ollim-bot";
-const HISTORY: &str = "claude-history";
+const PROGRAM: &str = "ollim-bot";
+const HISTORY_PROGRAM: &str = "claude-history";
 
 /// Subcommands with two names, and the name that they are compared by.
 const ALIASES: [(&str, &str); 1] = [("gmail", "mail")];
 
 /// Options before the subcommand; the value follows as a word or after `=`.
 const FLAGS: [&str; 1] = ["--json"];
-const VALUED: [&str; 2] = ["--data-dir", "--limit"];
+const VALUE_FLAGS: [&str; 2] = ["--data-dir", "--limit"];
 
 /// Programs that run the following words as a command.
 const WRAPPERS: [&str; 23] = [
@@ -34,20 +34,22 @@ const SHELLS: [&str; 14] = [
 
 /// Characters that a shell expands. `;`, `&`, `|` and line breaks are not among them, because they
 /// end a command.
-const EXPANDED: &str = "<>`$(){}[]*?~#!\\\0";
+const EXPANSION_CHARS: &str = "<>`$(){}[]*?~#!\\\0";
 
 /// Returns whether every simple command of `command` matches one of `patterns`, where `*` matches
 /// anything.
-pub fn all_named<'a>(patterns: impl Iterator<Item = &'a str> + Clone, command: &str) -> bool {
+pub fn covers_all<'a>(patterns: impl Iterator<Item = &'a str> + Clone, command: &str) -> bool {
     let Some(commands) = simple_commands(command) else { return false };
     !commands.is_empty()
-        && commands.iter().all(|words| patterns.clone().any(|pattern| is_named(pattern, &words.join(" "))))
+        && commands
+            .iter()
+            .all(|words| patterns.clone().any(|pattern| matches_command(pattern, &words.join(" "))))
 }
 
 /// Returns whether `command` runs, or could run, a command that `pattern` matches.
 pub fn may_run(pattern: &str, command: &str) -> bool {
     let Some(commands) = simple_commands(command) else { return true };
-    is_named(pattern, command.trim()) || commands.iter().any(|words| runs(pattern, words))
+    matches_command(pattern, command.trim()) || commands.iter().any(|words| runs(pattern, words))
 }
 
 /// Returns whether the words of one simple command run, or could run, a command that `pattern`
@@ -58,7 +60,7 @@ pub fn runs(pattern: &str, words: &[String]) -> bool {
     // The program may be given by its path.
     let program = first.rsplit('/').next().unwrap_or(first);
     let line: Vec<&str> = std::iter::once(program).chain(rest.iter().copied()).collect();
-    if is_named(pattern, &line.join(" ")) || is_named(pattern, &canonical(&line).join(" ")) {
+    if matches_command(pattern, &line.join(" ")) || matches_command(pattern, &canonical(&line).join(" ")) {
         return true;
     }
     if SHELLS.contains(&program) {
@@ -85,16 +87,16 @@ fn is_assignment(word: &str) -> bool {
 /// and other commands unchanged.
 fn canonical<'a>(words: &[&'a str]) -> Vec<&'a str> {
     let (mut own, rest) = match words.split_first() {
-        Some((&OURSELVES, rest)) => (vec![OURSELVES], rest),
-        Some((&HISTORY, rest)) => (vec![OURSELVES, "history"], rest),
+        Some((&PROGRAM, rest)) => (vec![PROGRAM], rest),
+        Some((&HISTORY_PROGRAM, rest)) => (vec![PROGRAM, "history"], rest),
         Some(_) | None => return words.to_vec(),
     };
     let mut rest = rest.iter().copied();
     let mut kept: Vec<&str> = Vec::new();
     while let Some(word) = rest.next() {
-        let is_valued = VALUED.contains(&word);
+        let is_valued = VALUE_FLAGS.contains(&word);
         let is_joined =
-            VALUED.iter().any(|flag| word.starts_with(flag) && word[flag.len()..].starts_with('='));
+            VALUE_FLAGS.iter().any(|flag| word.starts_with(flag) && word[flag.len()..].starts_with('='));
         if is_valued {
             rest.next();
             continue;
@@ -114,7 +116,7 @@ fn canonical<'a>(words: &[&'a str]) -> Vec<&'a str> {
 
 /// Returns whether `pattern` matches `line`, one simple command. `cmd:*` is another spelling of
 /// `cmd *`, and a last ` *` also matches no words.
-fn is_named(pattern: &str, line: &str) -> bool {
+fn matches_command(pattern: &str, line: &str) -> bool {
     let pattern = match pattern.trim().strip_suffix(":*") {
         Some(start) => format!("{} *", start.trim_end()),
         None => pattern.trim().to_owned(),
@@ -122,28 +124,27 @@ fn is_named(pattern: &str, line: &str) -> bool {
     let usual = |text: &str| {
         let words: Vec<&str> = text.split(' ').collect();
         match words.first() {
-            Some(&HISTORY) => [&[OURSELVES, "history"], &words[1..]].concat().join(" "),
-            Some(&OURSELVES) => {
+            Some(&HISTORY_PROGRAM) => [&[PROGRAM, "history"], &words[1..]].concat().join(" "),
+            Some(&PROGRAM) => {
                 let alias = ALIASES.into_iter().find(|(alias, _)| words.get(1) == Some(alias));
-                alias.map_or(text.to_owned(), |(_, usual)| {
-                    [&[OURSELVES, usual], &words[2..]].concat().join(" ")
-                })
+                alias
+                    .map_or(text.to_owned(), |(_, usual)| [&[PROGRAM, usual], &words[2..]].concat().join(" "))
             }
             Some(_) | None => text.to_owned(),
         }
     };
-    stretches(&usual(&pattern), &usual(line))
+    matches_glob(&usual(&pattern), &usual(line))
 }
 
 /// Returns whether `pattern` matches the whole of `text`; a last ` *` also matches nothing.
-fn stretches(pattern: &str, text: &str) -> bool {
-    if pattern.strip_suffix(" *").is_some_and(|start| stretches_exactly(start, text)) {
+fn matches_glob(pattern: &str, text: &str) -> bool {
+    if pattern.strip_suffix(" *").is_some_and(|start| matches_whole(start, text)) {
         return true;
     }
-    stretches_exactly(pattern, text)
+    matches_whole(pattern, text)
 }
 
-fn stretches_exactly(pattern: &str, text: &str) -> bool {
+fn matches_whole(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
     let parts: Vec<&str> = parts.collect();
@@ -177,7 +178,7 @@ fn simple_commands(command: &str) -> Option<Vec<Vec<String>>> {
                 words.extend(word.take());
                 commands.push(std::mem::take(&mut words));
             }
-            (None, _) if EXPANDED.contains(c) => return None,
+            (None, _) if EXPANSION_CHARS.contains(c) => return None,
             (None, _) => word.get_or_insert_default().push(c),
         }
     }
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn an_allowed_line_allows_a_command_only_if_every_part_is_allowed() {
         let check = |patterns: &[&str], command: &str, expected: bool| {
-            assert_eq!(all_named(patterns.iter().copied(), command), expected, "{patterns:?}: {command}");
+            assert_eq!(covers_all(patterns.iter().copied(), command), expected, "{patterns:?}: {command}");
         };
         let cal = ["ollim-bot cal *"];
         check(&cal, "ollim-bot cal today", true);

@@ -3,7 +3,7 @@
 //! The specification of Agent Skills leaves tool names to the agent. Most skills use those of
 //! Claude Code, which are the same here; the names of other agents are mapped to equivalent tools.
 
-use super::{Extent, OWN_SERVER, Pattern};
+use super::{Coverage, OWN_SERVER, Pattern};
 
 /// The own tools by name. A test of the crate `tools` compares this with the existing tools.
 pub const OWN_TOOLS: [&str; 24] = [
@@ -82,7 +82,7 @@ pub fn split_list(text: &str) -> Vec<String> {
 /// `Bash(git:*)` becomes `Bash(git *)`, which does not cover other programs whose names begin with `git`. `Write` and
 /// `Edit` without a path are narrowed to notes, because a pattern that covers `state/` allows nothing.
 pub fn translate(text: &str) -> Option<String> {
-    let pattern = Pattern::read(text).ok()?;
+    let pattern = Pattern::parse(text).ok()?;
     if pattern.name.starts_with("mcp__") && !pattern.name.starts_with(OWN_SERVER) {
         return Some(text.trim().to_owned());
     }
@@ -91,15 +91,15 @@ pub fn translate(text: &str) -> Option<String> {
         return Some(text.trim().to_owned());
     }
     let name = own_name(pattern.name)?;
-    let part = match pattern.extent {
-        Extent::Whole if matches!(name, "Write" | "Edit") => "**.md".to_owned(),
-        Extent::Whole => return Some(name.to_owned()),
-        Extent::Part(part) if name == "Bash" => {
+    let part = match pattern.coverage {
+        Coverage::All if matches!(name, "Write" | "Edit") => "**.md".to_owned(),
+        Coverage::All => return Some(name.to_owned()),
+        Coverage::Arguments(part) if name == "Bash" => {
             part.strip_suffix(":*").map_or_else(|| part.to_owned(), |start| format!("{start} *"))
         }
-        Extent::Part(part) if takes_a_part(name) => part.to_owned(),
-        Extent::Part("*") => return Some(name.to_owned()),
-        Extent::Part(_) => return None,
+        Coverage::Arguments(part) if takes_argument(name) => part.to_owned(),
+        Coverage::Arguments("*") => return Some(name.to_owned()),
+        Coverage::Arguments(_) => return None,
     };
     Some(format!("{name}({part})"))
 }
@@ -112,7 +112,7 @@ fn own_name(name: &str) -> Option<&'static str> {
 }
 
 /// Returns whether calls of a tool are compared with the text in parentheses.
-fn takes_a_part(name: &str) -> bool {
+fn takes_argument(name: &str) -> bool {
     matches!(name, "Read" | "Write" | "Edit" | "Glob" | "Grep" | "WebFetch")
 }
 
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_of_other_agents_are_mapped_to_ours() {
+    fn tools_of_other_agents_are_translated() {
         let check = |text: &str, expected: Option<&str>| {
             assert_eq!(translate(text).as_deref(), expected, "{text}");
         };

@@ -1,10 +1,10 @@
 //! Path globs, and the check whether one reaches the program's directory.
 
 /// The directory that only the program writes to.
-const STATE: &str = "state";
+const STATE_DIR: &str = "state";
 
 /// Example files in it.
-const PROBES: [&str; 4] = ["x", "x.json", "x.jsonl", "sub/x"];
+const STATE_PROBES: [&str; 4] = ["x", "x.json", "x.jsonl", "sub/x"];
 
 /// The directories of the user, as absolute paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,15 +18,15 @@ pub struct Folders {
 /// Returns whether `glob` could match a file in the program's directory. A glob that names the
 /// directory does; others are tested with example files.
 pub(super) fn reaches_state(glob: &str, folders: &Folders) -> bool {
-    let data = resolved(fixed(&folders.data));
-    let parts = resolved(absolute(glob, folders));
+    let data = normalize(literal_parts(&folders.data));
+    let parts = normalize(absolute_parts(glob, folders));
     let names_it = parts.starts_with(&data)
         && parts
             .get(data.len())
-            .is_some_and(|part| *part == Part::Glob(STATE) || *part == Part::Fixed(STATE));
+            .is_some_and(|part| *part == PathPart::Glob(STATE_DIR) || *part == PathPart::Literal(STATE_DIR));
     let tokens = tokens(&parts);
     let root: String = data.iter().map(|part| format!("/{}", part.text())).collect();
-    names_it || PROBES.iter().any(|probe| matches(&tokens, &format!("{root}/{STATE}/{probe}")))
+    names_it || STATE_PROBES.iter().any(|probe| matches(&tokens, &format!("{root}/{STATE_DIR}/{probe}")))
 }
 
 /// Returns whether `glob` matches `path`, a relative path inside the data directory.
@@ -36,7 +36,7 @@ pub(super) fn covers(glob: &str, path: &str) -> bool {
     }
     let folders = Folders { data: "/data".to_owned(), home: None };
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-    let glob = resolved(absolute(glob, &folders));
+    let glob = normalize(absolute_parts(glob, &folders));
     matches(&tokens(&glob), &format!("/data/{}", parts.join("/")))
 }
 
@@ -45,7 +45,7 @@ pub(super) fn covers(glob: &str, path: &str) -> bool {
 /// everything below it. A leading slash means the data directory. `path` is a relative path inside
 /// the data directory.
 pub(super) fn covers_like_gitignore(glob: &str, path: &str) -> bool {
-    is_inside(path) && is_relative(glob) && is_ignored(glob, &names(path))
+    is_inside(path) && is_relative(glob) && is_ignored(glob, &components(path))
 }
 
 /// Returns whether `glob` forbids `path`. Unlike [`covers_like_gitignore`] this ignores case, and
@@ -57,7 +57,7 @@ pub(super) fn disallows(glob: &str, path: &str) -> bool {
     if !is_relative(&glob) {
         return true;
     }
-    let names = names(&path);
+    let names = components(&path);
     let starts = if path.starts_with(['/', '~']) || path.contains("..") { names.len() } else { 1 };
     (0..starts).any(|start| is_ignored(&glob, &names[start.min(names.len())..]))
 }
@@ -70,7 +70,7 @@ pub(super) fn disallows_beneath(glob: &str, folder: &str) -> bool {
         return true;
     }
     let glob = glob.to_lowercase();
-    let folder: String = names(&folder).iter().map(|name| format!("/{name}")).collect();
+    let folder: String = components(&folder).iter().map(|name| format!("/{name}")).collect();
     could_match_after(&tokens(&gitignore_parts(&glob)), &format!("{folder}/"))
 }
 
@@ -84,8 +84,8 @@ fn is_inside(path: &str) -> bool {
 }
 
 /// Returns the components of `path`, with `.` and `..` resolved.
-fn names(path: &str) -> Vec<&str> {
-    resolved(fixed(path)).into_iter().map(Part::text).collect()
+fn components(path: &str) -> Vec<&str> {
+    normalize(literal_parts(path)).into_iter().map(PathPart::text).collect()
 }
 
 fn is_ignored(glob: &str, names: &[&str]) -> bool {
@@ -93,10 +93,10 @@ fn is_ignored(glob: &str, names: &[&str]) -> bool {
     (1..=names.len()).any(|depth| matches(&tokens, &format!("/{}", names[..depth].join("/"))))
 }
 
-fn gitignore_parts(glob: &str) -> Vec<Part<'_>> {
+fn gitignore_parts(glob: &str) -> Vec<PathPart<'_>> {
     let is_anchored = glob.trim_end_matches('/').contains('/');
-    let anywhere = (!is_anchored).then_some(Part::Glob("**"));
-    anywhere.into_iter().chain(resolved(glob.split('/').map(Part::Glob).collect())).collect()
+    let anywhere = (!is_anchored).then_some(PathPart::Glob("**"));
+    anywhere.into_iter().chain(normalize(glob.split('/').map(PathPart::Glob).collect())).collect()
 }
 
 /// Returns whether some path that begins with `start` could match.
@@ -105,7 +105,7 @@ fn could_match_after(tokens: &[Token], start: &str) -> bool {
     // match nothing may be skipped.
     let skipped = |mut at: Vec<bool>| {
         for (index, token) in tokens.iter().enumerate() {
-            let may_be_empty = matches!(token, Token::Folders | Token::Anything | Token::Stretch);
+            let may_be_empty = matches!(token, Token::Folders | Token::Anything | Token::Star);
             at[index + 1] |= at[index] && may_be_empty;
         }
         at
@@ -118,8 +118,8 @@ fn could_match_after(tokens: &[Token], start: &str) -> bool {
         for (index, token) in tokens.iter().enumerate().filter(|(index, _)| at[*index]) {
             match token {
                 Token::Char(wanted) => next[index + 1] |= *wanted == c,
-                Token::One => next[index + 1] |= c != '/',
-                Token::Stretch => next[index] |= c != '/',
+                Token::Question => next[index + 1] |= c != '/',
+                Token::Star => next[index] |= c != '/',
                 Token::Anything => next[index] = true,
                 // It can end after a slash, or continue.
                 Token::Folders => {
@@ -138,58 +138,58 @@ fn could_match_after(tokens: &[Token], start: &str) -> bool {
 
 /// A component of a path.
 #[derive(Clone, Copy, Debug)]
-enum Part<'a> {
+enum PathPart<'a> {
     /// Literal text.
-    Fixed(&'a str),
+    Literal(&'a str),
     /// Text that may contain wildcards.
     Glob(&'a str),
 }
 
-impl<'a> Part<'a> {
+impl<'a> PathPart<'a> {
     fn text(self) -> &'a str {
         match self {
-            Self::Fixed(text) | Self::Glob(text) => text,
+            Self::Literal(text) | Self::Glob(text) => text,
         }
     }
 }
 
 /// Components are equal if their texts are.
-impl PartialEq for Part<'_> {
+impl PartialEq for PathPart<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
     }
 }
 
-fn fixed(path: &str) -> Vec<Part<'_>> {
-    path.split('/').map(Part::Fixed).collect()
+fn literal_parts(path: &str) -> Vec<PathPart<'_>> {
+    path.split('/').map(PathPart::Literal).collect()
 }
 
 /// Returns the absolute components of a glob. An unknown `~` may be any directory.
-fn absolute<'a>(glob: &'a str, folders: &'a Folders) -> Vec<Part<'a>> {
-    let globs = |glob: &'a str| glob.split('/').map(Part::Glob);
+fn absolute_parts<'a>(glob: &'a str, folders: &'a Folders) -> Vec<PathPart<'a>> {
+    let globs = |glob: &'a str| glob.split('/').map(PathPart::Glob);
     let (mut parts, rest) = match (glob.strip_prefix('~'), &folders.home) {
-        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => (fixed(home), rest),
-        (Some(rest), _) => (vec![Part::Glob("**")], rest.split_once('/').map_or("", |(_, rest)| rest)),
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => (literal_parts(home), rest),
+        (Some(rest), _) => (vec![PathPart::Glob("**")], rest.split_once('/').map_or("", |(_, rest)| rest)),
         (None, _) if glob.starts_with('/') => (Vec::new(), glob),
-        (None, _) => (fixed(&folders.data), glob),
+        (None, _) => (literal_parts(&folders.data), glob),
     };
     parts.extend(globs(rest));
     parts
 }
 
 /// Resolves `.` and `..`.
-fn resolved(parts: Vec<Part<'_>>) -> Vec<Part<'_>> {
-    let mut way: Vec<Part<'_>> = Vec::new();
+fn normalize(parts: Vec<PathPart<'_>>) -> Vec<PathPart<'_>> {
+    let mut components: Vec<PathPart<'_>> = Vec::new();
     for part in parts {
         match part.text() {
             "" | "." => {}
             // The parent of any directory may be any directory.
-            ".." if way.last().is_some_and(|last| last.text().contains("**")) => {}
-            ".." => drop(way.pop()),
-            _ => way.push(part),
+            ".." if components.last().is_some_and(|last| last.text().contains("**")) => {}
+            ".." => drop(components.pop()),
+            _ => components.push(part),
         }
     }
-    way
+    components
 }
 
 /// A token of a glob.
@@ -200,14 +200,14 @@ enum Token {
     /// `**`: anything.
     Anything,
     /// `*`: any text in one component.
-    Stretch,
+    Star,
     /// `?`: one character in one component.
-    One,
+    Question,
     /// A literal character.
     Char(char),
 }
 
-fn tokens(parts: &[Part<'_>]) -> Vec<Token> {
+fn tokens(parts: &[PathPart<'_>]) -> Vec<Token> {
     let mut tokens = Vec::new();
     for part in parts {
         match tokens.last_mut() {
@@ -215,20 +215,20 @@ fn tokens(parts: &[Part<'_>]) -> Vec<Token> {
             _ => tokens.push(Token::Char('/')),
         }
         match part {
-            Part::Fixed(text) => tokens.extend(text.chars().map(Token::Char)),
-            Part::Glob(text) => read(text, &mut tokens),
+            PathPart::Literal(text) => tokens.extend(text.chars().map(Token::Char)),
+            PathPart::Glob(text) => push_tokens(text, &mut tokens),
         }
     }
     tokens
 }
 
-fn read(glob: &str, tokens: &mut Vec<Token>) {
+fn push_tokens(glob: &str, tokens: &mut Vec<Token>) {
     let mut rest = glob.chars().peekable();
     while let Some(c) = rest.next() {
         tokens.push(match c {
             '*' if rest.next_if_eq(&'*').is_some() => Token::Anything,
-            '*' => Token::Stretch,
-            '?' => Token::One,
+            '*' => Token::Star,
+            '?' => Token::Question,
             _ => Token::Char(c),
         });
     }
@@ -240,13 +240,13 @@ fn matches(tokens: &[Token], path: &str) -> bool {
     let path: Vec<char> = path.chars().collect();
     let mut ends = vec![false; path.len()];
     ends.push(true);
-    let from = tokens.iter().rev().fold(ends, |after, token| before(*token, &after, &path));
+    let from = tokens.iter().rev().fold(ends, |after, token| match_before(*token, &after, &path));
     from.first() == Some(&true)
 }
 
 /// Returns the positions of `path` that match with `token` in front, given the positions `after`
 /// that match without it.
-fn before(token: Token, after: &[bool], path: &[char]) -> Vec<bool> {
+fn match_before(token: Token, after: &[bool], path: &[char]) -> Vec<bool> {
     let mut from = vec![false; after.len()];
     let mut beyond = false;
     for (place, here) in from.iter_mut().enumerate().rev() {
@@ -255,15 +255,15 @@ fn before(token: Token, after: &[bool], path: &[char]) -> Vec<bool> {
         let next = after.get(place + 1) == Some(&true);
         *here = match token {
             Token::Char(wanted) => c == Some(wanted) && next,
-            Token::One => c.is_some_and(|c| c != '/') && next,
+            Token::Question => c.is_some_and(|c| c != '/') && next,
             Token::Anything => skipped || beyond,
-            Token::Stretch => skipped || (beyond && c.is_some_and(|c| c != '/')),
+            Token::Star => skipped || (beyond && c.is_some_and(|c| c != '/')),
             Token::Folders => {
                 beyond |= c == Some('/') && next;
                 skipped || beyond
             }
         };
-        if matches!(token, Token::Anything | Token::Stretch) {
+        if matches!(token, Token::Anything | Token::Star) {
             beyond = *here;
         }
     }
@@ -275,12 +275,12 @@ mod tests {
     use super::*;
 
     fn glob(text: &str, path: &str) -> bool {
-        matches(&tokens(&[Part::Glob("r"), Part::Glob(text)]), &format!("/r/{path}"))
+        matches(&tokens(&[PathPart::Glob("r"), PathPart::Glob(text)]), &format!("/r/{path}"))
     }
 
     /// TP-7: The wildcards of a glob match from the beginning to the end.
     #[test]
-    fn a_glob_matches_a_whole_path() {
+    fn glob_matches_the_whole_path() {
         let check = |text: &str, good: &[&str], bad: &[&str]| {
             for path in good {
                 assert!(glob(text, path), "{text} does not match {path}");
@@ -302,12 +302,12 @@ mod tests {
         {
             assert_eq!(matches(&folders, path), expected, "{path}");
         }
-        let joined = tokens(&[Part::Glob("a"), Part::Glob("**"), Part::Glob("b")]);
+        let joined = tokens(&[PathPart::Glob("a"), PathPart::Glob("**"), PathPart::Glob("b")]);
         assert_eq!(joined[1..], folders, "`**/` is one step");
     }
 
     #[test]
-    fn a_glob_covers_paths_like_a_line_of_gitignore() {
+    fn glob_matches_like_gitignore() {
         let check = |glob: &str, good: &[&str], bad: &[&str]| {
             for path in good {
                 assert!(covers_like_gitignore(glob, path), "{glob} does not match {path}");
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disallowed_path_is_found_however_it_is_written() {
+    fn disallowed_path_is_found_in_every_spelling() {
         for path in [
             "notes/a.md",
             "./notes/a.md",
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_searched_only_if_nothing_disallowed_can_be_beneath_it() {
+    fn folder_with_possible_disallowed_paths_is_refused() {
         let check = |glob: &str, good: &[&str], bad: &[&str]| {
             for folder in good {
                 assert!(disallows_beneath(glob, folder), "{glob} could not match beneath {folder:?}");

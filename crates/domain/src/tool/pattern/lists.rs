@@ -3,22 +3,22 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{Finding, Folders, Severity, validate, validate_forbidden};
+use super::{Folders, PatternIssue, Severity, validate, validate_forbidden};
 use crate::schedule::ItemId;
 
 /// The most characters of a line in a diagnostic.
-const SHOWN: usize = 80;
+const MAX_SHOWN_CHARS: usize = 80;
 
 /// The tool that every run may use: the help of the program's commands.
-pub const HELP: &str = "Bash(ollim-bot help)";
+pub const HELP_TOOL: &str = "Bash(ollim-bot help)";
 
 /// The tools that the main conversation may use without asking.
-pub const MAIN: [&str; 24] = [
+pub const MAIN_TOOLS: [&str; 24] = [
     "Bash(ollim-bot tasks *)",
     "Bash(ollim-bot cal *)",
     "Bash(ollim-bot reminder *)",
     "Bash(ollim-bot gmail *)",
-    HELP,
+    HELP_TOOL,
     "Bash(claude-history *)",
     "Read(**.md)",
     "Write(**.md)",
@@ -42,7 +42,7 @@ pub const MAIN: [&str; 24] = [
 
 /// The source of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ListSource {
     Main,
     /// A subagent with this name.
     Subagent(String),
@@ -56,7 +56,7 @@ pub enum Source {
     Webhook(ItemId),
 }
 
-impl Source {
+impl ListSource {
     /// Returns the position in the union of lists.
     fn rank(&self) -> u8 {
         match self {
@@ -79,7 +79,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ListSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Main => f.write_str("main"),
@@ -94,30 +94,30 @@ impl fmt::Display for Source {
 
 /// A list as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Declared {
-    pub source: Source,
+pub struct DeclaredList {
+    pub source: ListSource,
     pub tools: Vec<String>,
 }
 
-impl Declared {
+impl DeclaredList {
     /// Returns the list of the main conversation.
     pub fn main() -> Self {
-        Self { source: Source::Main, tools: MAIN.map(str::to_owned).to_vec() }
+        Self { source: ListSource::Main, tools: MAIN_TOOLS.map(str::to_owned).to_vec() }
     }
 }
 
 /// An issue in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Complaint {
-    pub source: Source,
+pub struct PatternDiagnostic {
+    pub source: ListSource,
     pub pattern: String,
-    pub finding: Finding,
-    pub fate: Fate,
+    pub issue: PatternIssue,
+    pub effect: LineEffect,
 }
 
 /// The effect of a line with an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum LineEffect {
     /// It allows nothing.
     LeftOut,
     Kept,
@@ -127,75 +127,79 @@ pub enum Fate {
     ForbidsNothing,
 }
 
-impl fmt::Display for Complaint {
+impl fmt::Display for PatternDiagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown: String = self.pattern.chars().take(SHOWN).collect();
+        let shown: String = self.pattern.chars().take(MAX_SHOWN_CHARS).collect();
         let cut = if shown.len() < self.pattern.len() { "…" } else { "" };
-        let fate = match self.fate {
-            Fate::LeftOut => "is left out",
-            Fate::Kept => "is kept",
-            Fate::ForbidsTool => "forbids all that this tool does",
-            Fate::ForbidsNothing => "forbids nothing",
+        let fate = match self.effect {
+            LineEffect::LeftOut => "is left out",
+            LineEffect::Kept => "is kept",
+            LineEffect::ForbidsTool => "forbids all that this tool does",
+            LineEffect::ForbidsNothing => "forbids nothing",
         };
-        write!(
-            f,
-            "{}: the tool pattern `{}{cut}` {fate}: {}",
-            self.source,
-            shown.escape_debug(),
-            self.finding
-        )
+        write!(f, "{}: the tool pattern `{}{cut}` {fate}: {}", self.source, shown.escape_debug(), self.issue)
     }
 }
 
 /// The valid lines of a list, and its issues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Effective {
+pub struct EffectiveList {
     /// The valid lines.
-    pub kept: Vec<String>,
+    pub lines: Vec<String>,
     /// The issues, for the author of the list.
-    pub complaints: Vec<Complaint>,
+    pub diagnostics: Vec<PatternDiagnostic>,
 }
 
 /// Returns the valid lines of the list `tools` of `source`, without lines that have errors.
-pub fn effective(tools: &[String], source: &Source, folders: &Folders) -> Effective {
-    let mut left = Effective::default();
+pub fn effective_list(tools: &[String], source: &ListSource, folders: &Folders) -> EffectiveList {
+    let mut left = EffectiveList::default();
     for pattern in tools {
         let findings = validate(pattern, folders);
         if findings.iter().all(|finding| finding.severity() == Severity::Warning) {
-            left.kept.push(pattern.trim().to_owned());
+            left.lines.push(pattern.trim().to_owned());
         }
-        let complaint = |finding: Finding| {
+        let complaint = |finding: PatternIssue| {
             let fate = match finding.severity() {
-                Severity::Error => Fate::LeftOut,
-                Severity::Warning => Fate::Kept,
+                Severity::Error => LineEffect::LeftOut,
+                Severity::Warning => LineEffect::Kept,
             };
-            Complaint { source: source.clone(), pattern: pattern.clone(), finding, fate }
+            PatternDiagnostic {
+                source: source.clone(),
+                pattern: pattern.clone(),
+                issue: finding,
+                effect: fate,
+            }
         };
-        left.complaints.extend(findings.into_iter().map(complaint));
+        left.diagnostics.extend(findings.into_iter().map(complaint));
     }
     left
 }
 
 /// Returns the issues of the exclusion list `tools`.
-pub fn forbidden_complaints(tools: &[String], source: &Source) -> Vec<Complaint> {
+pub fn forbidden_diagnostics(tools: &[String], source: &ListSource) -> Vec<PatternDiagnostic> {
     let complaints = |pattern: &String| {
-        let complaint = |finding: Finding| {
+        let complaint = |finding: PatternIssue| {
             let fate = match finding {
-                Finding::UnknownTool | Finding::Empty => Fate::ForbidsNothing,
-                Finding::Unreadable | Finding::EmptyBrackets if pattern.trim().starts_with('(') => {
-                    Fate::ForbidsNothing
+                PatternIssue::UnknownTool | PatternIssue::Empty => LineEffect::ForbidsNothing,
+                PatternIssue::Unreadable | PatternIssue::EmptyBrackets if pattern.trim().starts_with('(') => {
+                    LineEffect::ForbidsNothing
                 }
-                Finding::Unreadable
-                | Finding::EmptyBrackets
-                | Finding::TooBroad
-                | Finding::OverlyBroad
-                | Finding::Arguments
-                | Finding::Domain
-                | Finding::Absolute
-                | Finding::Chaining
-                | Finding::State => Fate::ForbidsTool,
+                PatternIssue::Unreadable
+                | PatternIssue::EmptyBrackets
+                | PatternIssue::TooBroad
+                | PatternIssue::OverlyBroad
+                | PatternIssue::Arguments
+                | PatternIssue::Domain
+                | PatternIssue::Absolute
+                | PatternIssue::Chaining
+                | PatternIssue::WritesState => LineEffect::ForbidsTool,
             };
-            Complaint { source: source.clone(), pattern: pattern.clone(), finding, fate }
+            PatternDiagnostic {
+                source: source.clone(),
+                pattern: pattern.clone(),
+                issue: finding,
+                effect: fate,
+            }
         };
         validate_forbidden(pattern).into_iter().map(complaint).collect::<Vec<_>>()
     };
@@ -203,31 +207,31 @@ pub fn forbidden_complaints(tools: &[String], source: &Source) -> Vec<Complaint>
 }
 
 /// Returns the union of all lists without duplicates, in the order of their sources.
-pub fn for_everyone(declared: &[Declared], folders: &Folders) -> Effective {
+pub fn merged_list(declared: &[DeclaredList], folders: &Folders) -> EffectiveList {
     union(declared.iter().collect(), folders)
 }
 
 /// Returns the tools of the main conversation, without lists of jobs.
-pub fn for_main(declared: &[Declared], folders: &Folders) -> Effective {
+pub fn main_list(declared: &[DeclaredList], folders: &Folders) -> EffectiveList {
     union(declared.iter().filter(|list| list.source.is_for_main()).collect(), folders)
 }
 
-fn union(mut declared: Vec<&Declared>, folders: &Folders) -> Effective {
+fn union(mut declared: Vec<&DeclaredList>, folders: &Folders) -> EffectiveList {
     declared.sort_by_key(|list| list.source.rank());
-    let mut together = Effective::default();
+    let mut together = EffectiveList::default();
     let mut seen = HashSet::new();
     for list in declared {
-        let left = effective(&list.tools, &list.source, folders);
-        together.kept.extend(left.kept.into_iter().filter(|pattern| seen.insert(pattern.clone())));
-        together.complaints.extend(left.complaints);
+        let left = effective_list(&list.tools, &list.source, folders);
+        together.lines.extend(left.lines.into_iter().filter(|pattern| seen.insert(pattern.clone())));
+        together.diagnostics.extend(left.diagnostics);
     }
     together
 }
 
 /// Returns the list of a run with the help tool.
 pub fn with_help(mut list: Vec<String>) -> Vec<String> {
-    if !list.iter().any(|pattern| pattern.trim() == HELP) {
-        list.insert(0, HELP.to_owned());
+    if !list.iter().any(|pattern| pattern.trim() == HELP_TOOL) {
+        list.insert(0, HELP_TOOL.to_owned());
     }
     list
 }

@@ -9,7 +9,7 @@ fn folders() -> Folders {
     Folders { data: "/people/me/.ollim".to_owned(), home: Some("/people/me".to_owned()) }
 }
 
-fn found(text: &str) -> Vec<Finding> {
+fn issues_of(text: &str) -> Vec<PatternIssue> {
     validate(text, &folders())
 }
 
@@ -23,9 +23,9 @@ fn id(text: &str) -> ItemId {
 
 /// TP-1, TP-2, TP-3, TP-4, TP-5, TP-6: The issues of a line are named.
 #[test]
-fn a_line_is_told_what_is_wrong_with_it() {
+fn issues_of_a_line_are_named() {
     let check = |text: &str, words: &[&str]| {
-        let findings = found(text);
+        let findings = issues_of(text);
         assert_eq!(findings.len(), words.len(), "{text:?}: {findings:?}");
         for (finding, word) in findings.iter().zip(words) {
             assert!(finding.to_string().contains(word), "{text:?}: {finding}");
@@ -75,9 +75,9 @@ fn a_line_is_told_what_is_wrong_with_it() {
 
 /// The issues of an excluding line are named, and the line still has its effect.
 #[test]
-fn a_line_that_forbids_is_told_what_is_wrong_with_it() {
+fn issues_of_an_excluding_line_are_named() {
     let told = |text: &str| {
-        let complaints = forbidden_complaints(&list(&[text]), &Source::Routine(id("mail")));
+        let complaints = forbidden_diagnostics(&list(&[text]), &ListSource::Routine(id("mail")));
         complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     };
     for fine in [
@@ -108,13 +108,14 @@ fn a_line_that_forbids_is_told_what_is_wrong_with_it() {
 
 /// TP-2: Only an overly broad line is a warning, and the text of a line cannot change its severity.
 #[test]
-fn all_but_the_overly_broad_are_errors() {
-    let severities = |text: &str| found(text).into_iter().map(Finding::severity).collect::<Vec<_>>();
+fn only_overly_broad_lines_are_warnings() {
+    let severities = |text: &str| issues_of(text).into_iter().map(PatternIssue::severity).collect::<Vec<_>>();
     assert_eq!(severities("Read(*)"), [Severity::Warning]);
     for wrong in ["", "Bash(*)", "Bash(a;b)", "Write(**)", "Bash(", "Bash()", "Bash(overly broad; rm)"] {
         assert_eq!(severities(wrong), [Severity::Error], "{wrong}");
     }
-    for finding in ["", "Bash(*)", "Bash(a;b)", "Write(**)", "Bash(", "Bash()"].map(|text| found(text)[0]) {
+    for finding in ["", "Bash(*)", "Bash(a;b)", "Write(**)", "Bash(", "Bash()"].map(|text| issues_of(text)[0])
+    {
         assert!(!finding.to_string().contains("overly broad"), "{finding}");
     }
 }
@@ -123,10 +124,10 @@ fn all_but_the_overly_broad_are_errors() {
 #[test]
 fn a_line_that_could_write_into_state_is_an_error() {
     let could = |glob: &str| {
-        let found = ["Write", "Edit"].map(|name| found(&format!("{name}({glob})")));
+        let found = ["Write", "Edit"].map(|name| issues_of(&format!("{name}({glob})")));
         assert_eq!(found[0], found[1], "{glob}");
-        assert!(!found_in_read(glob).contains(&Finding::State), "{glob}");
-        found[0].contains(&Finding::State)
+        assert!(!issues_of_read(glob).contains(&PatternIssue::WritesState), "{glob}");
+        found[0].contains(&PatternIssue::WritesState)
     };
     for glob in [
         "**",
@@ -192,13 +193,13 @@ fn a_line_that_could_write_into_state_is_an_error() {
         assert!(!could(glob), "{glob}");
     }
     for bare in ["Write", "Edit", " Edit "] {
-        assert_eq!(found(bare), [Finding::State]);
+        assert_eq!(issues_of(bare), [PatternIssue::WritesState]);
     }
-    assert!(Finding::State.to_string().contains("state/"));
+    assert!(PatternIssue::WritesState.to_string().contains("state/"));
 }
 
-fn found_in_read(glob: &str) -> Vec<Finding> {
-    found(&format!("Read({glob})"))
+fn issues_of_read(glob: &str) -> Vec<PatternIssue> {
+    issues_of(&format!("Read({glob})"))
 }
 
 /// TP-9: Wildcard characters in the name of the data directory are literal, and an unknown home may
@@ -206,7 +207,7 @@ fn found_in_read(glob: &str) -> Vec<Finding> {
 #[test]
 fn the_data_directory_may_have_any_name() {
     let strange = Folders { data: "/srv/./a*b/x/../?/".to_owned(), home: None };
-    let could = |glob: &str| validate(&format!("Write({glob})"), &strange) == [Finding::State];
+    let could = |glob: &str| validate(&format!("Write({glob})"), &strange) == [PatternIssue::WritesState];
     for glob in
         ["/srv/a*b/?/state/**", "state/**", "**.json", "/srv/*/*/state/x", "~/**", "~/?/state/**", "~/a*b/**"]
     {
@@ -220,12 +221,12 @@ fn the_data_directory_may_have_any_name() {
 /// TP-10: A line with an error is left out, one with a warning is kept, and each issue names its
 /// source.
 #[test]
-fn a_list_is_what_is_left_of_it() {
+fn lines_with_errors_are_left_out() {
     let tools =
         list(&["WebFetch", "Bash(*)", " Read(*) ", "", "Write(**)", "Edit", "Write(**.md)", "Bash(a\n;b)"]);
-    let left = effective(&tools, &Source::Routine(id("mail")), &folders());
-    assert_eq!(left.kept, ["WebFetch", "Read(*)", "Write(**.md)"]);
-    let told: Vec<_> = left.complaints.iter().map(ToString::to_string).collect();
+    let left = effective_list(&tools, &ListSource::Routine(id("mail")), &folders());
+    assert_eq!(left.lines, ["WebFetch", "Read(*)", "Write(**.md)"]);
+    let told: Vec<_> = left.diagnostics.iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 6);
     assert!(
         told[0].starts_with("routine:mail: the tool pattern `Bash(*)` is left out: it is too broad"),
@@ -233,21 +234,21 @@ fn a_list_is_what_is_left_of_it() {
     );
     assert!(told[1].contains("` Read(*) ` is kept: it is overly broad"), "{told:?}");
     assert!(told[5].contains(r"`Bash(a\n;b)` is left out"), "{told:?}");
-    let long = effective(&[format!("Bash({};)", "é".repeat(5000))], &Source::Main, &folders());
-    assert!(long.complaints[0].to_string().chars().count() < 400);
+    let long = effective_list(&[format!("Bash({};)", "é".repeat(5000))], &ListSource::Main, &folders());
+    assert!(long.diagnostics[0].to_string().chars().count() < 400);
 }
 
 /// TP-10: The names of sources.
 #[test]
-fn a_source_is_named_by_its_kind_and_its_name() {
+fn source_is_named_by_kind_and_name() {
     let name = || "x".to_owned();
     let sources = [
-        Source::Main,
-        Source::Subagent(name()),
-        Source::Routine(id("x")),
-        Source::Reminder(id("x")),
-        Source::Skill(name()),
-        Source::Webhook(id("x")),
+        ListSource::Main,
+        ListSource::Subagent(name()),
+        ListSource::Routine(id("x")),
+        ListSource::Reminder(id("x")),
+        ListSource::Skill(name()),
+        ListSource::Webhook(id("x")),
     ];
     let names = sources.map(|source| source.to_string());
     assert_eq!(names, ["main", "subagent:x", "routine:x", "reminder:x", "skill:x", "webhook:x"]);
@@ -256,32 +257,32 @@ fn a_source_is_named_by_its_kind_and_its_name() {
 /// TP-12: The union of lists is in order and without duplicates; lists of jobs do not apply to the
 /// main conversation.
 #[test]
-fn lists_come_together_in_the_order_of_their_sources() {
-    let declared = |source: Source, tools: &[&str]| Declared { source, tools: list(tools) };
+fn lists_are_merged_in_source_order() {
+    let declared = |source: ListSource, tools: &[&str]| DeclaredList { source, tools: list(tools) };
     let lists = [
-        declared(Source::Webhook(id("w")), &["W", "Bash(*)"]),
-        declared(Source::Skill("s".to_owned()), &["S", "A"]),
-        declared(Source::Reminder(id("m")), &["M", "R"]),
-        declared(Source::Routine(id("r2")), &["R2"]),
-        declared(Source::Routine(id("r1")), &["R", " A ", "Write"]),
-        declared(Source::Subagent("a".to_owned()), &["A", "A"]),
-        declared(Source::Main, &["Main"]),
+        declared(ListSource::Webhook(id("w")), &["W", "Bash(*)"]),
+        declared(ListSource::Skill("s".to_owned()), &["S", "A"]),
+        declared(ListSource::Reminder(id("m")), &["M", "R"]),
+        declared(ListSource::Routine(id("r2")), &["R2"]),
+        declared(ListSource::Routine(id("r1")), &["R", " A ", "Write"]),
+        declared(ListSource::Subagent("a".to_owned()), &["A", "A"]),
+        declared(ListSource::Main, &["Main"]),
     ];
-    let everyone = for_everyone(&lists, &folders());
-    assert_eq!(everyone.kept, ["Main", "A", "R2", "R", "M", "S", "W"]);
-    let wrong = everyone.complaints.iter().filter(|complaint| is_error(complaint));
+    let everyone = merged_list(&lists, &folders());
+    assert_eq!(everyone.lines, ["Main", "A", "R2", "R", "M", "S", "W"]);
+    let wrong = everyone.diagnostics.iter().filter(|complaint| is_error(complaint));
     let wrong: Vec<_> = wrong.map(|complaint| complaint.source.to_string()).collect();
     assert_eq!(wrong, ["routine:r1", "webhook:w"]);
-    assert_eq!(for_main(&lists, &folders()).kept, list(&["Main", "A", "S"]));
-    assert_eq!(for_everyone(&[], &folders()), Effective::default());
+    assert_eq!(main_list(&lists, &folders()).lines, list(&["Main", "A", "S"]));
+    assert_eq!(merged_list(&[], &folders()), EffectiveList::default());
 }
 
 /// TP-13: The list of the main conversation has no issues and contains the eight own tools.
 #[test]
 fn the_main_conversation_has_its_own_list() {
-    let left = for_main(&[Declared::main()], &folders());
-    assert_eq!(left, Effective { kept: list(&MAIN), complaints: vec![] });
-    let own: Vec<_> = MAIN.iter().filter_map(|pattern| pattern.strip_prefix(OWN_SERVER)).collect();
+    let left = main_list(&[DeclaredList::main()], &folders());
+    assert_eq!(left, EffectiveList { lines: list(&MAIN_TOOLS), diagnostics: vec![] });
+    let own: Vec<_> = MAIN_TOOLS.iter().filter_map(|pattern| pattern.strip_prefix(OWN_SERVER)).collect();
     assert_eq!(
         own,
         [
@@ -295,7 +296,7 @@ fn the_main_conversation_has_its_own_list() {
             "compact_session",
         ]
     );
-    let others: Vec<_> = MAIN.into_iter().filter(|pattern| !pattern.starts_with(OWN_SERVER)).collect();
+    let others: Vec<_> = MAIN_TOOLS.into_iter().filter(|pattern| !pattern.starts_with(OWN_SERVER)).collect();
     assert_eq!(
         others.join(", "),
         "Bash(ollim-bot tasks *), Bash(ollim-bot cal *), Bash(ollim-bot reminder *), \
@@ -307,39 +308,39 @@ fn the_main_conversation_has_its_own_list() {
 /// TP-15: The help tool is first in a run's list unless the list contains it.
 #[test]
 fn the_list_of_a_run_always_has_help() {
-    assert_eq!(with_help(list(&["A", "B"])), [HELP, "A", "B"]);
-    assert_eq!(with_help(list(&["A", HELP, "B"])), ["A", HELP, "B"]);
+    assert_eq!(with_help(list(&["A", "B"])), [HELP_TOOL, "A", "B"]);
+    assert_eq!(with_help(list(&["A", HELP_TOOL, "B"])), ["A", HELP_TOOL, "B"]);
     assert_eq!(with_help(list(&["A", " Bash(ollim-bot help) "])).len(), 2);
-    assert_eq!(with_help(Vec::new()), [HELP]);
+    assert_eq!(with_help(Vec::new()), [HELP_TOOL]);
 }
 
 /// TP-7: A glob that is built to be slow is matched quickly.
 #[test]
-fn a_very_long_line_is_read_like_any_other() {
+fn very_long_line_is_matched_quickly() {
     for part in ["*", "**", "**/", "*a", "?", "../", "(", ")", "~/", "\u{202e}é", "[", "{a,"] {
         let long = part.repeat(2_000);
         for text in [format!("Write({long})"), format!("Edit({long}"), format!("Bash({long})"), long.clone()]
         {
-            let left = effective(&[text], &Source::Main, &folders());
-            assert_eq!(left.kept.is_empty(), left.complaints.iter().any(is_error), "{part}");
+            let left = effective_list(&[text], &ListSource::Main, &folders());
+            assert_eq!(left.lines.is_empty(), left.diagnostics.iter().any(is_error), "{part}");
         }
     }
 }
 
-fn is_error(complaint: &Complaint) -> bool {
-    complaint.finding.severity() == Severity::Error
+fn is_error(complaint: &PatternDiagnostic) -> bool {
+    complaint.issue.severity() == Severity::Error
 }
 
 proptest! {
     /// TP-10: Any line is parsed without a panic, and a line that allows something is in the valid
     /// list.
     #[test]
-    fn what_allows_something_has_no_error(text in any::<String>(), glob in "[~./*?a-zé()\\[\\]state]{0,24}") {
+    fn allowing_line_has_no_error(text in any::<String>(), glob in "[~./*?a-zé()\\[\\]state]{0,24}") {
         for text in [text, format!("Write({glob})"), format!("Bash({glob}"), glob] {
-            let left = effective(std::slice::from_ref(&text), &Source::Main, &folders());
-            prop_assert_eq!(left.kept.is_empty(), left.complaints.iter().any(is_error));
-            let allows = |name| Pattern::read(&text).is_ok_and(|pattern| pattern.allows(name));
-            prop_assert!(!left.kept.is_empty() || ![text.trim(), "Write", "ping_user"].into_iter().any(allows));
+            let left = effective_list(std::slice::from_ref(&text), &ListSource::Main, &folders());
+            prop_assert_eq!(left.lines.is_empty(), left.diagnostics.iter().any(is_error));
+            let allows = |name| Pattern::parse(&text).is_ok_and(|pattern| pattern.allows_tool(name));
+            prop_assert!(!left.lines.is_empty() || ![text.trim(), "Write", "ping_user"].into_iter().any(allows));
         }
     }
 }

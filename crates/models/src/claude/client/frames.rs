@@ -5,227 +5,234 @@ use std::sync::Arc;
 use domain::conversation::Usage;
 use domain::failure::Failure;
 
-use super::super::assembly::Assembly;
-use super::super::company::{Boundary, Notice, Trigger};
-use super::super::plan::Plan;
+use super::super::assembly::TurnAssembler;
+use super::super::callbacks::{CompactionBoundary, CompactionTrigger, Notice};
+use super::super::protocol::{CompactMetadata, Frame, ProgramRequest, TurnResult};
 use super::super::refusal;
-use super::super::wire::{Asked, Ended, Frame, Metadata};
-use super::{Client, News, Next, Outcome, Phase, Progress, Speech, Wanted};
+use super::super::start_plan::StartPlan;
+use super::{ActiveTurn, Client, Flow, Phase, TurnGoal, TurnOutput, TurnProgress, TurnUpdate};
 
 impl Client {
-    pub(super) async fn told(&mut self, frame: Frame) -> Next {
-        if let Phase::Speaking(speech) = &mut self.phase
-            && speech.progress == Progress::Sent
+    pub(super) async fn handle_frame(&mut self, frame: Frame) -> Flow {
+        if let Phase::Replying(speech) = &mut self.phase
+            && speech.progress == TurnProgress::Sent
         {
-            speech.progress = Progress::Heard;
+            speech.progress = TurnProgress::Acknowledged;
         }
         match frame {
-            Frame::Began(session) => self.program.session = session,
-            Frame::Compacting => self.notice(Notice::Compacting),
-            Frame::Boundary(metadata) => self.compacted(&metadata),
-            Frame::Told(event) => {
-                let Phase::Speaking(speech) = &mut self.phase else { return Next::Go };
-                let before = speech.assembly.usage();
-                let words = speech.assembly.told(event);
-                speech.count(before).await;
-                speech.say(words).await;
+            Frame::SessionStarted(session) => self.program.session = session,
+            Frame::Compacting => self.send_notice(Notice::Compacting),
+            Frame::Compacted(metadata) => self.on_compaction(&metadata),
+            Frame::Stream(event) => {
+                let Phase::Replying(speech) = &mut self.phase else { return Flow::Continue };
+                let before = speech.assembler.usage();
+                let text = speech.assembler.add_event(event);
+                speech.send_usage(before).await;
+                speech.send_text(text).await;
             }
-            Frame::Spoke(message) => {
-                let Phase::Speaking(speech) = &mut self.phase else { return Next::Go };
-                let words = speech.assembly.spoke(message);
-                speech.say(words).await;
+            Frame::Message(message) => {
+                let Phase::Replying(speech) = &mut self.phase else { return Flow::Continue };
+                let text = speech.assembler.add_message(message);
+                speech.send_text(text).await;
             }
-            Frame::Ended(ended) => return self.ended(&ended).await,
-            Frame::Asked(id, Asked::Tools { message }) => {
-                let answer = self.program.tools.asked(id, message);
-                self.answer(answer.into_iter().collect()).await;
+            Frame::TurnEnded(ended) => return self.on_turn_end(&ended).await,
+            Frame::Request(id, ProgramRequest::McpMessage { message }) => {
+                let answer = self.program.tool_server.handle_request(id, message);
+                self.send_answers(answer.into_iter().collect()).await;
             }
-            Frame::Asked(id, asked) => self.question(id, asked).await,
-            Frame::Withdrawn(id) => self.program.tools.withdrawn(&id),
-            Frame::Answered(..) | Frame::Other => return self.perhaps_ready().await,
+            Frame::Request(id, asked) => self.handle_question(id, asked).await,
+            Frame::RequestCancelled(id) => self.program.tool_server.cancel(&id),
+            Frame::Response(..) | Frame::Other => return self.check_ready().await,
         }
-        if self.all_calls() { self.hand_over_calls().await } else { Next::Go }
+        if self.has_all_calls() { self.return_calls().await } else { Flow::Continue }
     }
 
     /// Returns whether there are calls that can be returned as soon as no more are expected.
-    pub(super) fn some_calls(&self) -> bool {
-        let Phase::Speaking(speech) = &self.phase else { return false };
-        !speech.assembly.is_streaming() && !self.program.tools.new_ids().is_empty()
+    pub(super) fn has_new_calls(&self) -> bool {
+        let Phase::Replying(speech) = &self.phase else { return false };
+        !speech.assembler.is_streaming() && !self.program.tool_server.new_call_ids().is_empty()
     }
 
-    fn all_calls(&self) -> bool {
-        let Phase::Speaking(speech) = &self.phase else { return false };
-        self.some_calls() && speech.assembly.has_all(&self.program.tools.new_ids())
+    fn has_all_calls(&self) -> bool {
+        let Phase::Replying(speech) = &self.phase else { return false };
+        self.has_new_calls() && speech.assembler.contains_all_calls(&self.program.tool_server.new_call_ids())
     }
 
     /// Returns the new calls as a reply; the program waits for their results.
-    pub(super) async fn hand_over_calls(&mut self) -> Next {
-        let Phase::Speaking(mut speech) = std::mem::replace(&mut self.phase, Phase::Idle) else {
-            return Next::Go;
+    pub(super) async fn return_calls(&mut self) -> Flow {
+        let Phase::Replying(mut speech) = std::mem::replace(&mut self.phase, Phase::Idle) else {
+            return Flow::Continue;
         };
-        self.phase = Phase::Calling(speech.heard);
-        let reply = speech.assembly.calling(self.program.tools.take_new());
-        self.keep(&speech.ask, speech.heard, speech.heard).await;
-        let outcome = Outcome { reply, compaction: speech.compaction };
+        self.phase = Phase::WaitingForTools(speech.known_entries);
+        let reply = speech.assembler.finish_with_calls(self.program.tool_server.take_new_calls());
+        self.save_position(&speech.request, speech.known_entries, speech.known_entries).await;
+        let outcome = TurnOutput { reply, compaction: speech.compaction };
         // The requester may have left. Then the results never arrive, and the next request
         // interrupts the program.
-        let _ = speech.ask.news.send(News::Done(Ok(outcome))).await;
-        Next::Go
+        let _ = speech.request.updates.send(TurnUpdate::Done(Ok(outcome))).await;
+        Flow::Continue
     }
 
-    async fn perhaps_ready(&mut self) -> Next {
-        let Phase::Starting(ready, _) = &mut self.phase else { return Next::Go };
+    async fn check_ready(&mut self) -> Flow {
+        let Phase::Starting(ready, _) = &mut self.phase else { return Flow::Continue };
         match ready.try_recv() {
             Ok(Ok(_)) => {
                 self.unready = 0;
-                self.ready().await
+                self.on_ready().await
             }
             Ok(Err(why)) if why.contains("Control request timeout") => self.unready().await,
             Ok(Err(why)) => {
-                let why = self.shared.settings.environment.hide(&why);
-                self.over(Failure::Rejected(why)).await
+                let why = self.shared.settings.environment.redact(&why);
+                self.end_with(Failure::Rejected(why)).await
             }
-            Err(_) => Next::Go,
+            Err(_) => Flow::Continue,
         }
     }
 
     /// Starts the pending request, which may differ from the one that the program was started for.
-    async fn ready(&mut self) -> Next {
+    async fn on_ready(&mut self) -> Flow {
         let started = std::mem::replace(&mut self.phase, Phase::Idle);
-        let (Phase::Starting(_, started), Some(ask)) = (started, self.waiting.take()) else {
-            return Next::Go;
+        let (Phase::Starting(_, started), Some(request)) = (started, self.pending.take()) else {
+            return Flow::Continue;
         };
-        let plan = self.shared.plan(&ask);
-        if plan == started { self.speak(ask, plan).await } else { self.restart(plan, ask).await }
+        let plan = self.shared.plan_start(&request);
+        if plan == started {
+            self.apply_settings_and_send(request, plan).await
+        } else {
+            self.restart(plan, request).await
+        }
     }
 
-    async fn ended(&mut self, ended: &Ended) -> Next {
+    async fn on_turn_end(&mut self, ended: &TurnResult) -> Flow {
         match std::mem::replace(&mut self.phase, Phase::Idle) {
-            Phase::Starting(_, plan) => self.unstarted(plan, ended).await,
-            Phase::Speaking(speech) => {
-                self.over_with(ended);
-                self.finish(*speech, ended).await
+            Phase::Starting(_, plan) => self.on_start_failure(plan, ended).await,
+            Phase::Replying(speech) => {
+                self.reset_after_turn(ended);
+                self.finish_turn(*speech, ended).await
             }
             Phase::Draining(speech) => {
-                self.over_with(ended);
+                self.reset_after_turn(ended);
                 if let Some(speech) = speech {
-                    self.keep(&speech.ask, speech.heard, speech.heard).await;
+                    self.save_position(&speech.request, speech.known_entries, speech.known_entries).await;
                 }
-                self.next().await
+                self.start_pending().await
             }
-            Phase::Calling(_) => {
-                self.over_with(ended);
-                Next::Go
+            Phase::WaitingForTools(_) => {
+                self.reset_after_turn(ended);
+                Flow::Continue
             }
             // The end of an unsolicited turn.
-            Phase::Idle => Next::Go,
+            Phase::Idle => Flow::Continue,
         }
     }
 
-    async fn unstarted(&mut self, plan: Plan, ended: &Ended) -> Next {
-        if !refusal::lost_session(ended) {
-            let failure = self.failure(ended);
-            return self.over(failure).await;
+    async fn on_start_failure(&mut self, plan: StartPlan, ended: &TurnResult) -> Flow {
+        if !refusal::is_lost_session(ended) {
+            let failure = self.turn_failure(ended);
+            return self.end_with(failure).await;
         }
-        self.notice(Notice::SessionLost(ended.errors.join("; ")));
-        let sessions = &self.shared.company.sessions;
+        self.send_notice(Notice::SessionLost(ended.errors.join("; ")));
+        let sessions = &self.shared.callbacks.sessions;
         for (branch, place) in sessions.all() {
             if plan.start.session() == Some(&place.session) {
-                sessions.forget(&branch).await;
+                sessions.remove(&branch).await;
             }
         }
-        self.begin_again().await
+        self.restart_for_pending().await
     }
 
-    fn over_with(&mut self, ended: &Ended) {
+    fn reset_after_turn(&mut self, ended: &TurnResult) {
         if !ended.session_id.is_empty() {
             self.program.session.clone_from(&ended.session_id);
         }
-        self.program.tools.clear();
+        self.program.tool_server.clear();
         self.questions.clear();
     }
 
-    async fn finish(&mut self, mut speech: Speech, ended: &Ended) -> Next {
-        self.keep(&speech.ask, speech.heard, speech.heard).await;
-        let unanswered = speech.assembly.is_silent() && speech.compaction.boundaries > 0;
-        if unanswered && !ended.is_error && speech.may_ask_again() {
-            return self.ask_again(speech).await;
+    async fn finish_turn(&mut self, mut speech: ActiveTurn, ended: &TurnResult) -> Flow {
+        self.save_position(&speech.request, speech.known_entries, speech.known_entries).await;
+        let unanswered = speech.assembler.is_empty() && speech.compaction.boundaries > 0;
+        if unanswered && !ended.is_error && speech.can_resend() {
+            return self.resend_message(speech).await;
         }
         speech.compaction.turns = ended.num_turns;
         let done = if ended.is_error {
-            Err(cut_off(self.failure(ended), &speech.assembly))
+            Err(cut_off(self.turn_failure(ended), &speech.assembler))
         } else {
-            if speech.ask.wanted == Wanted::Reply {
-                let words = speech.assembly.fall_back_on(&ended.result);
-                speech.say(words).await;
+            if speech.request.goal == TurnGoal::Reply {
+                let text = speech.assembler.use_result_text(&ended.result);
+                speech.send_text(text).await;
             }
-            let reply = speech.assembly.finish(ended.stop_reason.as_deref());
-            Ok(Outcome { reply, compaction: speech.compaction })
+            let reply = speech.assembler.finish(ended.stop_reason.as_deref());
+            Ok(TurnOutput { reply, compaction: speech.compaction })
         };
-        let refused = matches!(done, Err(Failure::BadKey(_)));
+        let is_bad_key = matches!(done, Err(Failure::BadKey(_)));
         // The requester may have left.
-        let _ = speech.ask.news.send(News::Done(done)).await;
+        let _ = speech.request.updates.send(TurnUpdate::Done(done)).await;
         // A program keeps its credentials; a new one reads the current ones.
-        if refused { Next::Over } else { self.next().await }
+        if is_bad_key { Flow::End } else { self.start_pending().await }
     }
 
     /// CP-6, CP-9: sends the message again, once and only without an answer.
-    async fn ask_again(&mut self, mut speech: Speech) -> Next {
+    async fn resend_message(&mut self, mut speech: ActiveTurn) -> Flow {
         if let Some(message) = &speech.message {
             // A failed write means that the program has ended, which reading detects.
-            let _ = self.program.control.say(message).await;
+            let _ = self.program.control.send_message(message).await;
         }
-        speech.progress = Progress::AskedAgain;
-        self.phase = Phase::Speaking(Box::new(speech));
-        Next::Go
+        speech.progress = TurnProgress::Resent;
+        self.phase = Phase::Replying(Box::new(speech));
+        Flow::Continue
     }
 
-    fn failure(&self, ended: &Ended) -> Failure {
+    fn turn_failure(&self, ended: &TurnResult) -> Failure {
         refusal::failure(ended, &self.shared.settings.environment)
     }
 
-    fn compacted(&mut self, metadata: &Metadata) {
-        let trigger = if metadata.trigger == "manual" { Trigger::Manual } else { Trigger::Auto };
-        let Metadata { pre_tokens, post_tokens, .. } = *metadata;
-        if let Phase::Speaking(speech) = &mut self.phase {
+    fn on_compaction(&mut self, metadata: &CompactMetadata) {
+        let trigger =
+            if metadata.trigger == "manual" { CompactionTrigger::Manual } else { CompactionTrigger::Auto };
+        let CompactMetadata { pre_tokens, post_tokens, .. } = *metadata;
+        if let Phase::Replying(speech) = &mut self.phase {
             speech.compaction.boundaries += 1;
             speech.compaction.pre_tokens = pre_tokens;
             speech.compaction.post_tokens = post_tokens;
         }
-        self.notice(Notice::Compacted(Boundary { trigger, pre_tokens, post_tokens }));
+        self.send_notice(Notice::Compacted(CompactionBoundary { trigger, pre_tokens, post_tokens }));
     }
 
-    fn notice(&self, notice: Notice) {
-        Arc::clone(&self.shared.company.notices).notice(&self.branch, notice);
+    fn send_notice(&self, notice: Notice) {
+        Arc::clone(&self.shared.callbacks.notices).notice(&self.branch, notice);
     }
 }
 
-impl Speech {
-    async fn say(&self, words: Option<String>) {
-        if let Some(words) = words {
+impl ActiveTurn {
+    async fn send_text(&self, text: Option<String>) {
+        if let Some(text) = text {
             // A closed channel is detected in the main loop.
-            let _ = self.ask.news.send(News::Words(words)).await;
+            let _ = self.request.updates.send(TurnUpdate::Text(text)).await;
         }
     }
 
     /// Reports the usage as soon as it differs from `before`, because the reply may be cut off.
-    async fn count(&self, before: Usage) {
-        let usage = self.assembly.usage();
+    async fn send_usage(&self, before: Usage) {
+        let usage = self.assembler.usage();
         if usage != before {
             // The requester may have left.
-            let model = self.assembly.model().to_owned();
-            let _ = self.ask.news.send(News::Used(usage, model)).await;
+            let model = self.assembler.model().to_owned();
+            let _ = self.request.updates.send(TurnUpdate::Usage(usage, model)).await;
         }
     }
 
-    fn may_ask_again(&self) -> bool {
-        self.progress != Progress::AskedAgain && self.message.is_some() && self.ask.wanted == Wanted::Reply
+    fn can_resend(&self) -> bool {
+        self.progress != TurnProgress::Resent
+            && self.message.is_some()
+            && self.request.goal == TurnGoal::Reply
     }
 }
 
 /// Turns a lost connection into a cut-off reply if text was streamed.
-fn cut_off(failure: Failure, heard: &Assembly) -> Failure {
-    if heard.was_heard() && matches!(failure, Failure::Unreachable(_)) {
+fn cut_off(failure: Failure, assembler: &TurnAssembler) -> Failure {
+    if assembler.has_streamed() && matches!(failure, Failure::Unreachable(_)) {
         return Failure::CutOff("the connection was lost".to_owned());
     }
     failure

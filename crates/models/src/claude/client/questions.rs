@@ -6,55 +6,57 @@ use domain::conversation::{Branch, Json};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 
-use super::super::company::{Hooks, Opinion, Permissions, Stopping, Use, Verdict};
-use super::super::settings::{STOPPING, USED};
-use super::super::wire::{Asked, HookInput};
+use super::super::callbacks::{
+    PermissionDecision, PermissionHandler, StopAttempt, StopDecision, ToolUse, TurnHooks,
+};
+use super::super::protocol::{HookInput, ProgramRequest};
+use super::super::settings::{STOP_HOOK, TOOL_HOOK};
 use super::Client;
 
 impl Client {
-    pub(super) async fn question(&mut self, id: String, asked: Asked) {
+    pub(super) async fn handle_question(&mut self, id: String, question: ProgramRequest) {
         let branch = self.branch.clone();
-        let company = &self.shared.company;
-        match asked {
-            Asked::MayUse { tool_name, input } => {
-                let permissions = Arc::clone(&company.permissions);
-                let wanted = Use { branch, tool: tool_name, input: Json(input.to_string()) };
-                let answer = async move { (id, may_use(&*permissions, &wanted, input).await) };
+        let callbacks = &self.shared.callbacks;
+        match question {
+            ProgramRequest::CanUseTool { tool_name, input } => {
+                let permissions = Arc::clone(&callbacks.permissions);
+                let tool_use = ToolUse { branch, tool: tool_name, input: Json(input.to_string()) };
+                let answer = async move { (id, permission_response(&*permissions, &tool_use, input).await) };
                 self.questions.push(answer.boxed());
             }
-            Asked::Hook { callback_id, input } => {
-                let hooks = Arc::clone(&company.hooks);
-                let answer = async move { (id, hook(&*hooks, branch, &callback_id, input).await) };
+            ProgramRequest::Hook { callback_id, input } => {
+                let hooks = Arc::clone(&callbacks.hooks);
+                let answer = async move { (id, hook_response(&*hooks, branch, &callback_id, input).await) };
                 self.questions.push(answer.boxed());
             }
-            Asked::Tools { .. } | Asked::Unknown => {
+            ProgramRequest::McpMessage { .. } | ProgramRequest::Unknown => {
                 let refused = Err("this host does not know that request".to_owned());
-                self.answer(vec![(id, refused)]).await;
+                self.send_answers(vec![(id, refused)]).await;
             }
         }
     }
 }
 
-async fn may_use(permissions: &dyn Permissions, wanted: &Use, input: Value) -> Value {
-    match permissions.may_use(wanted).await {
-        Verdict::Allow => json!({"behavior": "allow", "updatedInput": input}),
-        Verdict::Deny(why) => json!({"behavior": "deny", "message": why}),
+async fn permission_response(permissions: &dyn PermissionHandler, tool_use: &ToolUse, input: Value) -> Value {
+    match permissions.decide(tool_use).await {
+        PermissionDecision::Allow => json!({"behavior": "allow", "updatedInput": input}),
+        PermissionDecision::Deny(why) => json!({"behavior": "deny", "message": why}),
     }
 }
 
-async fn hook(hooks: &dyn Hooks, branch: Branch, which: &str, input: HookInput) -> Value {
-    match which {
-        STOPPING => {
-            let last = input.last_assistant_message;
-            let again = input.stop_hook_active;
-            match hooks.stopping(&Stopping { branch, last, again }).await {
-                Opinion::None => json!({}),
-                Opinion::Block(reason) => json!({"decision": "block", "reason": reason}),
+async fn hook_response(hooks: &dyn TurnHooks, branch: Branch, callback_id: &str, input: HookInput) -> Value {
+    match callback_id {
+        STOP_HOOK => {
+            let last_text = input.last_assistant_message;
+            let already_blocked = input.stop_hook_active;
+            match hooks.before_stop(&StopAttempt { branch, last_text, already_blocked }).await {
+                StopDecision::Allow => json!({}),
+                StopDecision::Block(reason) => json!({"decision": "block", "reason": reason}),
             }
         }
-        USED => {
-            let used = Use { branch, tool: input.tool_name, input: Json(input.tool_input.to_string()) };
-            hooks.used(&used, &Json(input.tool_response.to_string())).await;
+        TOOL_HOOK => {
+            let used = ToolUse { branch, tool: input.tool_name, input: Json(input.tool_input.to_string()) };
+            hooks.after_tool_use(&used, &Json(input.tool_response.to_string())).await;
             json!({})
         }
         _ => json!({}),

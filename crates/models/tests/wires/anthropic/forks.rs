@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use domain::context::Context;
-use domain::conversation::{Block, Branch, Heard, Reach, Said};
+use domain::conversation::{Block, Branch, Completeness, EntryContent, UserInput};
 use domain::tool::Outcome;
 use expect_test::expect_file;
 use testkit::model_server::ModelServer;
 
-use super::stage::{answer, ask, call, context, human, model, result};
+use super::support::{answer, call, call_model, context, model, result, user};
 
-fn history() -> Vec<Arc<Said>> {
+fn history() -> Vec<Arc<EntryContent>> {
     let calls = vec![
         Block::Text("One moment.".to_owned()),
         call("call_1", r#"{"text":"locker 214"}"#),
@@ -22,20 +22,24 @@ fn history() -> Vec<Arc<Said>> {
         result("call_2", "the disk is full", Outcome::Failed),
     ];
     let said = [
-        human("keep two things for me"),
-        Said::Assistant(calls, Reach::Whole),
-        Said::Tools(results),
+        user("keep two things for me"),
+        EntryContent::Assistant(calls, Completeness::Complete),
+        EntryContent::Tools(results),
         answer("The first is kept."),
-        human("thanks"),
+        user("thanks"),
         answer("You're welcome."),
     ];
     said.into_iter().map(Arc::new).collect()
 }
 
 /// Returns the next three requests: of main, of a fork that starts there, and of a background run.
-fn next() -> [Context; 3] {
+fn next_contexts() -> [Context; 3] {
     let heard = |preface: &str, text: &str| {
-        Said::Human(Heard { preface: preface.to_owned(), text: text.to_owned(), images: Vec::new() })
+        EntryContent::User(UserInput {
+            preface: preface.to_owned(),
+            text: text.to_owned(),
+            images: Vec::new(),
+        })
     };
     let now = "[2026-11-15 Sun 09:00 AM CET]";
     let preamble = "[background] report what matters.";
@@ -46,16 +50,16 @@ fn next() -> [Context; 3] {
     ];
     words.map(|(branch, words)| {
         let said = history().into_iter().chain([Arc::new(words)]).collect();
-        Context { branch, said, ..context(Vec::new()) }
+        Context { branch, entries: said, ..context(Vec::new()) }
     })
 }
 
 #[tokio::test]
-async fn main_its_fork_and_a_background_fork_are_the_same_request_up_to_their_own_words() {
+async fn main_and_forks_send_the_same_request_up_to_the_fork_point() {
     let server = ModelServer::start().await.unwrap();
     let model = model(&server.url());
-    for context in next() {
-        ask(&model, &context).await.1.unwrap();
+    for context in next_contexts() {
+        call_model(&model, &context).await.1.unwrap();
     }
     let sent = server.requests();
     let bodies: [&str; 3] = [0, 1, 2].map(|at| sent[at].body.as_str());
@@ -69,7 +73,7 @@ async fn main_its_fork_and_a_background_fork_are_the_same_request_up_to_their_ow
 }
 
 fn side_by_side(bodies: [&str; 3]) -> String {
-    let pages = bodies.map(pretty);
+    let pages = bodies.map(pretty_json);
     let columns: Vec<Vec<&str>> = pages.iter().map(|page| page.lines().collect()).collect();
     let width = columns.iter().flatten().map(|line| line.chars().count()).max().unwrap();
     let mut text = format!("{:<width$} | {:<width$} | {}\n", "MAIN", "ITS FORK", "A BACKGROUND FORK");
@@ -84,7 +88,7 @@ fn side_by_side(bodies: [&str; 3]) -> String {
 }
 
 /// Formats JSON with one value per line, in the original order.
-fn pretty(body: &str) -> String {
+fn pretty_json(body: &str) -> String {
     let mut text = String::new();
     let mut depth = 0;
     let mut quoted = false;

@@ -1,7 +1,7 @@
 //! Request bodies of the Messages API.
 
 use domain::context::Context;
-use domain::conversation::{Block, Heard, Image, Opaque, Reach, Said};
+use domain::conversation::{Block, Completeness, EntryContent, Image, Opaque, UserInput};
 use domain::effort::Effort;
 use domain::thinking::Thinking;
 use domain::tool::Outcome;
@@ -9,20 +9,20 @@ use expect_test::expect;
 use models::anthropic::{Anthropic, Settings};
 use testkit::model_server::ModelServer;
 
-use super::stage::{answer, ask, call, context, human, model, result, settings};
+use super::support::{answer, call, call_model, context, model, result, settings, user};
 
 const OPAQUE: &str = r#"{"type" : "thinking","thinking":"h\u00e9","signature":"s+/=", "n":1.0e5}"#;
 
-fn everything() -> Vec<Said> {
+fn all_entry_kinds() -> Vec<EntryContent> {
     let image = |data: &str| Image { media_type: "image/png".to_owned(), data: data.to_owned() };
     vec![
-        Said::Summary("They like tea.".to_owned()),
-        Said::Human(Heard {
+        EntryContent::Summary("They like tea.".to_owned()),
+        EntryContent::User(UserInput {
             preface: "[2026-11-15 Sun 09:00 AM CET]".to_owned(),
             text: "look".to_owned(),
             images: vec![image("AAAA"), image("BBBB")],
         }),
-        Said::Assistant(
+        EntryContent::Assistant(
             vec![
                 Block::Opaque(Opaque::anthropic(OPAQUE)),
                 Block::Text("Looking. \n".to_owned()),
@@ -31,32 +31,32 @@ fn everything() -> Vec<Said> {
                 call("b", "not json"),
                 call("c", "{}"),
             ],
-            Reach::Whole,
+            Completeness::Complete,
         ),
-        Said::Tools(vec![
+        EntryContent::Tools(vec![
             result("b", "no such note", Outcome::Failed),
             result("a", "done", Outcome::Done),
             result("stray", "?", Outcome::Done),
         ]),
-        Said::Assistant(vec![Block::Text("I was saying ".to_owned())], Reach::Cut),
-        human(" \n"),
+        EntryContent::Assistant(vec![Block::Text("I was saying ".to_owned())], Completeness::Interrupted),
+        user(" \n"),
         answer("Hello again."),
-        human("one"),
-        human("two"),
+        user("one"),
+        user("two"),
     ]
 }
 
 /// Returns the body of a request, with one line per message and block.
-async fn sent(context: &Context) -> String {
+async fn request_body(context: &Context) -> String {
     let server = ModelServer::start().await.unwrap();
-    ask(&model(&server.url()), context).await.1.unwrap();
+    call_model(&model(&server.url()), context).await.1.unwrap();
     let body = server.requests().remove(0).body;
     body.replace(r#"{"role""#, "\n{\"role\"").replace(r#"{"type""#, "\n  {\"type\"") + "\n"
 }
 
 /// EN-8: a conversation with every kind of entry becomes one request that the server accepts.
 #[tokio::test]
-async fn a_context_with_everything_in_it_is_one_request() {
+async fn context_with_every_entry_kind_is_one_request() {
     expect![[r#"
         {"model":"claude-test-1","max_tokens":1024,"stream":true,"tools":[{"name":"note","description":"Writes a note.","input_schema":
           {"type":"object","properties":{"text":
@@ -89,40 +89,43 @@ async fn a_context_with_everything_in_it_is_one_request() {
           {"type":"text","text":"one"},
           {"type":"text","text":"two","cache_control":
           {"type":"ephemeral"}}]}]}
-    "#]].assert_eq(&sent(&context(everything())).await);
+    "#]].assert_eq(&request_body(&context(all_entry_kinds())).await);
 }
 
 /// The end of a request whose last entry is a reply.
-const GO_ON: &str = "]},\n{\"role\":\"user\",\"content\":[\n  {\"type\":\"text\",\"text\":\"[Go on.]\"}";
+const CONTINUE_MESSAGE: &str =
+    "]},\n{\"role\":\"user\",\"content\":[\n  {\"type\":\"text\",\"text\":\"[Go on.]\"}";
 
 /// Later entries do not change the bytes of earlier ones; only the cache marks move.
 #[tokio::test]
 async fn every_request_begins_with_the_one_before_it() {
     let unmarked =
         |body: String| body.replace("\n  {\"type\":\"ephemeral\"}", "").replace(",\"cache_control\":", "");
-    let all = everything();
+    let all = all_entry_kinds();
     let mut before = String::new();
     for end in [1, 2, 4, 5, 6, 7, 8, 9] {
-        let now = unmarked(sent(&context(all[..end].to_vec())).await);
+        let now = unmarked(request_body(&context(all[..end].to_vec())).await);
         let open = before.trim_end().trim_end_matches("]}]}");
-        let open = open.trim_end_matches(GO_ON);
+        let open = open.trim_end_matches(CONTINUE_MESSAGE);
         assert!(now.starts_with(open), "{end}: {now}\n{open}");
         before = now;
     }
 }
 
 #[tokio::test]
-async fn a_call_whose_results_are_lost_does_not_spoil_the_conversation() {
-    let calls = || Said::Assistant(vec![call("a", "{}")], Reach::Whole);
-    for rest in [vec![], vec![human("hello?")], vec![answer("Hm."), human("x")], vec![Said::Tools(vec![])]] {
-        let said = [human("hi"), calls()].into_iter().chain(rest).collect();
-        assert!(sent(&context(said)).await.contains("nobody knows whether it happened"));
+async fn call_without_results_does_not_break_the_conversation() {
+    let calls = || EntryContent::Assistant(vec![call("a", "{}")], Completeness::Complete);
+    for rest in
+        [vec![], vec![user("hello?")], vec![answer("Hm."), user("x")], vec![EntryContent::Tools(vec![])]]
+    {
+        let said = [user("hi"), calls()].into_iter().chain(rest).collect();
+        assert!(request_body(&context(said)).await.contains("nobody knows whether it happened"));
     }
 }
 
 #[tokio::test]
-async fn a_request_never_ends_with_the_words_of_the_model() {
-    let said = sent(&context(vec![human("hi"), answer("Once upon a time \n")])).await;
+async fn request_never_ends_with_a_model_message() {
+    let said = request_body(&context(vec![user("hi"), answer("Once upon a time \n")])).await;
     assert!(said.contains(r#""text":"Once upon a time"}"#), "{said}");
     let end = said.rsplit("\"role\":").next().unwrap();
     assert!(end.starts_with("\"user\"") && end.contains("[Go on.]"), "{said}");
@@ -131,7 +134,7 @@ async fn a_request_never_ends_with_the_words_of_the_model() {
 /// EN-7, MC-27: each request sets the thinking mode and effort in the form that its model accepts;
 /// the server refuses every other form.
 #[tokio::test]
-async fn a_model_is_told_how_much_to_think() {
+async fn thinking_and_effort_are_sent_as_the_model_accepts_them() {
     let server = ModelServer::start().await.unwrap();
     let model = Anthropic::new(Settings { max_tokens: 4096, ..settings(&server.url()) }).unwrap();
     let check = async |id: &str, way: &str, kind: serde_json::Value, effort: serde_json::Value| {
@@ -141,9 +144,9 @@ async fn a_model_is_told_how_much_to_think() {
             model: Some(id.to_owned()),
             thinking,
             effort: effort_of_the_user,
-            ..context(vec![human("hi")])
+            ..context(vec![user("hi")])
         };
-        ask(&model, &asked).await.1.unwrap();
+        call_model(&model, &asked).await.1.unwrap();
         let request = server.requests().pop().unwrap().json;
         let sent = (&request["thinking"]["type"], &request["output_config"]["effort"]);
         assert_eq!(sent, (&kind, &effort), "{id} {way}: {request}");
@@ -159,15 +162,15 @@ async fn a_model_is_told_how_much_to_think() {
     check("claude-haiku-4-5", "2048", "enabled".into(), null.clone()).await;
     check("claude-haiku-4-5", "off", "disabled".into(), null.clone()).await;
     check("claude-haiku-4-5", "64000", "enabled".into(), null).await;
-    assert_eq!(server.refused(), []);
+    assert_eq!(server.refused_requests(), []);
 }
 
 /// EN-8: an image without text is sent without an empty text block, which would be refused.
 #[tokio::test]
-async fn a_picture_may_come_without_words() {
+async fn image_may_be_sent_without_text() {
     let image = Image { media_type: "image/webp".to_owned(), data: "AAAA".to_owned() };
-    let heard = Heard { preface: String::new(), text: " ".to_owned(), images: vec![image] };
-    let sent = sent(&context(vec![Said::Human(heard)])).await;
+    let heard = UserInput { preface: String::new(), text: " ".to_owned(), images: vec![image] };
+    let sent = request_body(&context(vec![EntryContent::User(heard)])).await;
     let picture = r#"{"type":"base64","media_type":"image/webp","data":"AAAA"},"cache_control""#;
     assert!(sent.contains(picture) && sent.matches(r#""type":"text""#).count() == 1, "{sent}");
 }

@@ -2,10 +2,10 @@
 
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
-use testkit::model_server::{Act, ModelServer};
+use testkit::model_server::{ModelServer, ScriptedReply};
 
 async fn post(server: &ModelServer, path: &str, body: &Value) -> Response {
-    wire::provide();
+    wire::install_crypto_provider();
     let client = Client::builder().no_proxy().build().unwrap();
     let request = client.post(format!("{}{path}", server.url())).header("anthropic-version", "2023-06-01");
     request.json(body).send().await.unwrap()
@@ -20,7 +20,7 @@ fn request(words: &str) -> Value {
 }
 
 #[tokio::test]
-async fn without_a_script_it_says_what_it_heard_and_calls_what_it_is_told_to() {
+async fn server_without_a_script_echoes_text_and_calls_requested_tools() {
     let server = ModelServer::start().await.unwrap();
     let said: Value = post(&server, "/v1/messages", &request("hello")).await.json().await.unwrap();
     assert_eq!(said["content"], json!([{"type": "text", "text": "you said: hello"}]));
@@ -32,11 +32,11 @@ async fn without_a_script_it_says_what_it_heard_and_calls_what_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn a_closure_answers_what_the_script_does_not() {
+async fn closure_answers_requests_after_the_script() {
     let server = ModelServer::start().await.unwrap();
-    server.script([Act::says("first")]);
+    server.script([ScriptedReply::text("first")]);
     server.answering(|request| {
-        Act::says(&format!("{} messages", request["messages"].as_array().unwrap().len()))
+        ScriptedReply::text(&format!("{} messages", request["messages"].as_array().unwrap().len()))
     });
     for expected in ["first", "1 messages"] {
         let said: Value = post(&server, "/v1/messages", &request("hello")).await.json().await.unwrap();
@@ -45,7 +45,7 @@ async fn a_closure_answers_what_the_script_does_not() {
 }
 
 #[tokio::test]
-async fn a_stream_is_events_with_names_and_data() {
+async fn stream_has_events_with_names_and_data() {
     let server = ModelServer::start().await.unwrap();
     let mut request = request("hi");
     request["stream"] = json!(true);
@@ -61,7 +61,7 @@ async fn a_stream_is_events_with_names_and_data() {
 }
 
 #[tokio::test]
-async fn tokens_can_be_counted_without_asking() {
+async fn tokens_can_be_counted_without_a_reply() {
     let server = ModelServer::start().await.unwrap();
     let mut request = request("hello");
     request.as_object_mut().unwrap().remove("max_tokens");

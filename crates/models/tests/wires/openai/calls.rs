@@ -2,24 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use domain::conversation::{Reach, Said};
+use domain::conversation::{Completeness, EntryContent};
 use domain::tool::Outcome;
-use domain::turn::{Reply, Stop};
+use domain::turn::{ModelReply, StopReason};
 use serde_json::{Value, json};
 use testkit::chat_server::{ChatServer, Style};
-use testkit::play::{Act, Piece};
+use testkit::scripted_replies::{ReplyPiece, ScriptedReply};
 
-use super::stage::{ask, call, calls, context, human, model, play, result};
+use super::support::{call, call_model, calls, context, model, reply_to, result, user};
 
 /// Streams these lists of tool calls, one per chunk, and returns the parsed calls as text.
-async fn understood(chunks: &[Value]) -> String {
-    let deltas = chunks.iter().map(|calls| Piece::Raw(json!({ "tool_calls": calls })));
-    let reply = play(deltas.fold(Act::empty(), Act::and).stopping("tool_calls")).await.1;
+async fn parsed_calls(chunks: &[Value]) -> String {
+    let deltas = chunks.iter().map(|calls| ReplyPiece::Raw(json!({ "tool_calls": calls })));
+    let reply = reply_to(
+        deltas.fold(ScriptedReply::empty(), ScriptedReply::with_piece).with_stop_reason("tool_calls"),
+    )
+    .await
+    .1;
     let reply = reply.map_err(|failure| format!("{failure:?}"));
-    reply.map_or_else(|failure| failure, |reply| told(&reply))
+    reply.map_or_else(|failure| failure, |reply| calls_text(&reply))
 }
 
-fn told(reply: &Reply) -> String {
+fn calls_text(reply: &ModelReply) -> String {
     let one = |call: domain::tool::ToolCall| {
         let id = if call.id.len() == 9 { "minted" } else { call.id.as_str() };
         format!("{id}:{}{}", call.name, call.input.0)
@@ -27,24 +31,25 @@ fn told(reply: &Reply) -> String {
     calls(reply).into_iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-fn piece(index: u64, id: &str, name: &str, arguments: &str) -> Value {
+fn fragment(index: u64, id: &str, name: &str, arguments: &str) -> Value {
     json!({"index": index, "id": id, "function": {"name": name, "arguments": arguments}})
 }
 
 #[tokio::test]
-async fn a_call_is_understood_however_it_is_cut() {
-    let check = async |chunks: &[Value], expected: &str| assert_eq!(understood(chunks).await, expected);
+async fn call_is_assembled_from_any_fragments() {
+    let check = async |chunks: &[Value], expected: &str| assert_eq!(parsed_calls(chunks).await, expected);
     let more = |index: u64, text: &str| json!({"index": index, "function": {"arguments": text}});
     check(
-        &[json!([piece(0, "a", "note", "")]), json!([more(0, "{\"n\"")]), json!([more(0, ":1}")])],
+        &[json!([fragment(0, "a", "note", "")]), json!([more(0, "{\"n\"")]), json!([more(0, ":1}")])],
         "a:note{\"n\":1}",
     )
     .await;
-    check(&[json!([piece(0, "a", "note", "{}"), piece(1, "b", "look", "{}")])], "a:note{} b:look{}").await;
+    check(&[json!([fragment(0, "a", "note", "{}"), fragment(1, "b", "look", "{}")])], "a:note{} b:look{}")
+        .await;
     check(
         &[
-            json!([piece(1, "b", "look", "{")]),
-            json!([piece(0, "a", "note", "{")]),
+            json!([fragment(1, "b", "look", "{")]),
+            json!([fragment(0, "a", "note", "{")]),
             json!([more(1, "}"), more(0, "}")]),
         ],
         "b:look{} a:note{}",
@@ -52,7 +57,7 @@ async fn a_call_is_understood_however_it_is_cut() {
     .await;
     // Id and name are repeated in every fragment.
     check(
-        &[json!([piece(0, "a", "note", "{\"n\":")]), json!([piece(0, "a", "note", "{}}")])],
+        &[json!([fragment(0, "a", "note", "{\"n\":")]), json!([fragment(0, "a", "note", "{}}")])],
         "a:note{\"n\":{}}",
     )
     .await;
@@ -77,18 +82,21 @@ async fn a_call_is_understood_however_it_is_cut() {
     check(&[json!([{"index": 0, "id": "a", "function": {"name": "note"}}])], "a:note{}").await;
     check(&[json!([{"index": 0, "id": "a", "function": {"name": "note", "arguments": null}}])], "a:note{}")
         .await;
-    check(&[json!([piece(0, "a", "note", "null")])], "a:note{}").await;
+    check(&[json!([fragment(0, "a", "note", "null")])], "a:note{}").await;
 }
 
 #[tokio::test]
-async fn calls_are_told_apart_though_their_numbers_or_ids_do_not() {
-    let check = async |chunks: &[Value], expected: &str| assert_eq!(understood(chunks).await, expected);
+async fn calls_with_equal_indexes_or_ids_are_separated() {
+    let check = async |chunks: &[Value], expected: &str| assert_eq!(parsed_calls(chunks).await, expected);
     let bare = |name: &str| json!({"function": {"name": name, "arguments": "{}"}});
     // Every call has the index 0.
-    check(&[json!([piece(0, "a", "note", "{}")]), json!([piece(0, "b", "note", "{}")])], "a:note{} b:note{}")
-        .await;
     check(
-        &[json!([piece(0, "", "note", "{}")]), json!([piece(0, "", "note", "{}")])],
+        &[json!([fragment(0, "a", "note", "{}")]), json!([fragment(0, "b", "note", "{}")])],
+        "a:note{} b:note{}",
+    )
+    .await;
+    check(
+        &[json!([fragment(0, "", "note", "{}")]), json!([fragment(0, "", "note", "{}")])],
         "minted:note{} minted:note{}",
     )
     .await;
@@ -99,44 +107,48 @@ async fn calls_are_told_apart_though_their_numbers_or_ids_do_not() {
     )
     .await;
     // Two calls have the same id.
-    check(&[json!([piece(0, "a", "note", "{}"), piece(1, "a", "note", "{}")])], "a:note{} minted:note{}")
-        .await;
+    check(
+        &[json!([fragment(0, "a", "note", "{}"), fragment(1, "a", "note", "{}")])],
+        "a:note{} minted:note{}",
+    )
+    .await;
     // The legacy format with one function.
-    let old = Act::empty()
-        .and(Piece::Raw(json!({"function_call": {"name": "note", "arguments": ""}})))
-        .and(Piece::Raw(json!({"function_call": {"arguments": "{}"}})))
-        .stopping("function_call");
-    let reply = play(old).await.1.unwrap();
-    assert_eq!((told(&reply).as_str(), reply.stop), ("minted:note{}", Stop::Tools));
+    let old = ScriptedReply::empty()
+        .with_piece(ReplyPiece::Raw(json!({"function_call": {"name": "note", "arguments": ""}})))
+        .with_piece(ReplyPiece::Raw(json!({"function_call": {"arguments": "{}"}})))
+        .with_stop_reason("function_call");
+    let reply = reply_to(old).await.1.unwrap();
+    assert_eq!((calls_text(&reply).as_str(), reply.stop_reason), ("minted:note{}", StopReason::Tools));
 }
 
 /// E2: ambiguous fragments are not guessed.
 #[tokio::test]
-async fn pieces_that_make_no_sense_together_are_no_call() {
+async fn contradictory_fragments_are_rejected() {
     let garbled = "Garbled(\"the input of a tool call is no JSON object\")";
-    let half = json!([piece(0, "a", "note", "{\"n\":")]);
-    assert_eq!(understood(&[half.clone(), json!([piece(0, "b", "note", "{}")])]).await, garbled);
-    assert_eq!(understood(&[half]).await, garbled);
-    assert_eq!(understood(&[json!([piece(0, "a", "note", "{} {}")])]).await, garbled);
+    let half = json!([fragment(0, "a", "note", "{\"n\":")]);
+    assert_eq!(parsed_calls(&[half.clone(), json!([fragment(0, "b", "note", "{}")])]).await, garbled);
+    assert_eq!(parsed_calls(&[half]).await, garbled);
+    assert_eq!(parsed_calls(&[json!([fragment(0, "a", "note", "{} {}")])]).await, garbled);
 }
 
 /// E6: results are found by the ids of their calls, so no two calls in a conversation may share one.
 #[tokio::test]
-async fn an_id_that_was_used_before_is_not_used_again() {
+async fn used_call_id_is_not_used_again() {
     let server = ChatServer::start(Style::OpenAi).await.unwrap();
-    server.script([Act::empty().and(Piece::Raw(json!({"tool_calls": [piece(0, "a", "note", "{}")]})))]);
+    server.script([ScriptedReply::empty()
+        .with_piece(ReplyPiece::Raw(json!({"tool_calls": [fragment(0, "a", "note", "{}")]})))]);
     let said = vec![
-        human("hi"),
-        Said::Assistant(vec![call("a", "{}")], Reach::Whole),
-        Said::Tools(vec![result("a", "done", Outcome::Done)]),
+        user("hi"),
+        EntryContent::Assistant(vec![call("a", "{}")], Completeness::Complete),
+        EntryContent::Tools(vec![result("a", "done", Outcome::Done)]),
     ];
-    let reply = ask(&model(&server.url()), &context(said)).await.1.unwrap();
-    assert_eq!(told(&reply), "minted:note{}");
+    let reply = call_model(&model(&server.url()), &context(said)).await.1.unwrap();
+    assert_eq!(calls_text(&reply), "minted:note{}");
 }
 
 /// Tool calls and results with every kind of server.
 #[tokio::test]
-async fn tools_are_called_side_by_side_and_their_results_are_read() {
+async fn parallel_calls_are_assembled_and_their_results_are_sent() {
     for style in [Style::OpenAi, Style::Ollama, Style::LlamaCpp, Style::Sloppy, Style::Plain] {
         let server = ChatServer::start(style).await.unwrap();
         let inputs = [
@@ -144,22 +156,32 @@ async fn tools_are_called_side_by_side_and_their_results_are_read() {
             json!({"n": [1, 2.5, null], "text": "b".repeat(99)}),
             json!({}),
         ];
-        let act = Act::says("Noting.").and_calls("note", &inputs[0]).and_calls("note", &inputs[1]);
-        server.script([act.and_calls("note", &inputs[2]), Act::says("Noted.")]);
+        let act = ScriptedReply::text("Noting.")
+            .with_tool_call("note", &inputs[0])
+            .with_tool_call("note", &inputs[1]);
+        server.script([act.with_tool_call("note", &inputs[2]), ScriptedReply::text("Noted.")]);
         let model = model(&server.url());
-        let (heard, reply) = ask(&model, &context(vec![human("note it")])).await;
+        let (heard, reply) = call_model(&model, &context(vec![user("note it")])).await;
         let reply = reply.unwrap();
-        let expected = if style == Style::LlamaCpp { Stop::Said } else { Stop::Tools };
-        assert_eq!((heard.as_str(), reply.stop), ("Noting.", expected), "{style:?}");
+        let expected = if style == Style::LlamaCpp { StopReason::Finished } else { StopReason::Tools };
+        assert_eq!((heard.as_str(), reply.stop_reason), ("Noting.", expected), "{style:?}");
         let calls = calls(&reply);
         let given: Vec<Value> = calls.iter().map(|call| call.input.0.parse().unwrap()).collect();
         assert_eq!(given, inputs, "{style:?}");
         assert_eq!(calls.iter().map(|call| &call.id).collect::<BTreeSet<_>>().len(), 3, "{style:?}");
 
         let results = calls.iter().map(|call| result(&call.id, "done", Outcome::Done)).collect();
-        let said = vec![human("note it"), Said::Assistant(reply.blocks, Reach::Whole), Said::Tools(results)];
-        let (heard, reply) = ask(&model, &context(said)).await;
-        assert_eq!((heard.as_str(), reply.unwrap().stop), ("Noted.", Stop::Said), "{style:?}");
+        let said = vec![
+            user("note it"),
+            EntryContent::Assistant(reply.blocks, Completeness::Complete),
+            EntryContent::Tools(results),
+        ];
+        let (heard, reply) = call_model(&model, &context(said)).await;
+        assert_eq!(
+            (heard.as_str(), reply.unwrap().stop_reason),
+            ("Noted.", StopReason::Finished),
+            "{style:?}"
+        );
         let sent = &server.requests()[1].json["messages"];
         let arguments: Value =
             sent[2]["tool_calls"][0]["function"]["arguments"].as_str().unwrap().parse().unwrap();

@@ -3,37 +3,40 @@
 use std::sync::Arc;
 
 use domain::conversation::Usage;
-use engine::ports::{SearchFailure, Searched, VendorSearch};
+use engine::ports::{SearchFailure, SearchOutcome, VendorSearch};
 use models::openai::WebSearch;
 use serde_json::json;
 use testkit::chat_server::{Api, ChatServer, Style};
-use testkit::play::{Act, Page};
+use testkit::scripted_replies::{ScriptedReply, WebPage};
 
-use super::stage::model;
+use super::support::model;
 
-async fn play_in(style: Style, acts: impl IntoIterator<Item = Act>) -> (ChatServer, Searched) {
+async fn search_with_style(
+    style: Style,
+    acts: impl IntoIterator<Item = ScriptedReply>,
+) -> (ChatServer, SearchOutcome) {
     let server = ChatServer::start(style).await.unwrap();
     server.script(acts);
     let searched = WebSearch::new(Arc::new(model(&server.url()))).search("green tea").await;
     (server, searched)
 }
 
-async fn play(act: Act) -> (ChatServer, Searched) {
-    play_in(Style::Current, [act]).await
+async fn search_with(act: ScriptedReply) -> (ChatServer, SearchOutcome) {
+    search_with_style(Style::OpenAiCurrent, [act]).await
 }
 
-fn tea() -> Page {
-    Page::new("Tea", "https://tea.org/", "Green tea is brewed at 80 degrees.")
+fn tea_page() -> WebPage {
+    WebPage::new("Tea", "https://tea.org/", "Green tea is brewed at 80 degrees.")
 }
 
 #[tokio::test]
-async fn a_search_is_a_small_request_of_its_own_with_the_query_alone() {
-    let act = Act::empty()
-        .and_searches("green tea", &[tea()])
-        .and_cites("At 80 degrees.", &tea())
-        .and_cites(" Really.", &tea());
-    let (server, searched) = play(act).await;
-    let findings = searched.findings.unwrap();
+async fn search_is_a_separate_request_with_only_the_query() {
+    let act = ScriptedReply::empty()
+        .with_search("green tea", &[tea_page()])
+        .with_citation("At 80 degrees.", &tea_page())
+        .with_citation(" Really.", &tea_page());
+    let (server, searched) = search_with(act).await;
+    let findings = searched.results.unwrap();
     assert_eq!(findings.answer, "At 80 degrees. Really.");
     let pages: Vec<_> = findings.pages.iter().map(|page| (page.title.as_str(), page.url.as_str())).collect();
     assert_eq!(pages, [("Tea", "https://tea.org/")]);
@@ -42,7 +45,7 @@ async fn a_search_is_a_small_request_of_its_own_with_the_query_alone() {
     assert_ne!(searched.spent[0].usage, Usage::default());
 
     let request = server.requests().pop().unwrap();
-    assert_eq!(request.path, Api::Responses);
+    assert_eq!(request.api, Api::Responses);
     assert_eq!(request.json["tools"], json!([{"type": "web_search"}]));
     assert_eq!(request.json["input"], json!([{"role": "user", "content": "green tea"}]));
     assert_eq!((&request.json["store"], &request.json["max_tool_calls"]), (&json!(false), &json!(2)));
@@ -55,46 +58,48 @@ async fn only_searches_are_charged() {
         "id": "ws_1", "type": "web_search_call", "status": "completed",
         "action": {"type": "open_page", "url": "https://tea.org/"},
     });
-    let act = Act::empty()
-        .and_searches("green tea", &[tea()])
-        .and(testkit::play::Piece::Raw(opened))
-        .and_fails_to_search("green tea", "unavailable")
-        .and_cites("At 80 degrees.", &tea());
-    assert_eq!(play(act).await.1.spent.len(), 2, "the call and one search");
+    let act = ScriptedReply::empty()
+        .with_search("green tea", &[tea_page()])
+        .with_piece(testkit::scripted_replies::ReplyPiece::Raw(opened))
+        .with_failed_search("green tea", "unavailable")
+        .with_citation("At 80 degrees.", &tea_page());
+    assert_eq!(search_with(act).await.1.spent.len(), 2, "the call and one search");
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_told_with_what_to_do() {
-    let failure = async |act: Act| play(act).await.1.findings.unwrap_err();
+async fn search_errors_map_to_their_failures() {
+    let failure = async |act: ScriptedReply| search_with(act).await.1.results.unwrap_err();
     assert_eq!(
-        failure(Act::empty().and_fails_to_search("green tea", "unavailable")).await,
+        failure(ScriptedReply::empty().with_failed_search("green tea", "unavailable")).await,
         SearchFailure::Unavailable
     );
-    let told = failure(Act::says("I think at 80 degrees.")).await.to_string();
+    let told = failure(ScriptedReply::text("I think at 80 degrees.")).await.to_string();
     assert!(told.contains("answered without searching") && told.contains("OLLIM_SEARCH_URL"), "{told}");
-    assert_eq!(failure(Act::rate_limited(3)).await, SearchFailure::TooMany);
+    assert_eq!(failure(ScriptedReply::rate_limited(3)).await, SearchFailure::TooMany);
     let refusal = "Hosted tool 'web_search' is not enabled for this project.";
-    let told = failure(Act::refuses(403, "invalid_request_error", refusal)).await.to_string();
+    let told = failure(ScriptedReply::refusal(403, "invalid_request_error", refusal)).await.to_string();
     assert!(told.contains("does not allow web searches (Hosted tool") && told.contains("Project"), "{told}");
 }
 
 /// A refused reasoning effort is corrected, like in a conversation.
 #[tokio::test]
-async fn a_refused_effort_is_corrected() {
+async fn refused_effort_is_corrected() {
     let refusal = "Unsupported value: 'reasoning.effort' does not support 'low' with this model. Supported values are: \
         'medium' and 'high'.";
     let acts = [
-        Act::refuses(400, "invalid_request_error", refusal),
-        Act::empty().and_searches("green tea", &[tea()]).and_cites("At 80 degrees.", &tea()),
+        ScriptedReply::refusal(400, "invalid_request_error", refusal),
+        ScriptedReply::empty()
+            .with_search("green tea", &[tea_page()])
+            .with_citation("At 80 degrees.", &tea_page()),
     ];
-    let (server, searched) = play_in(Style::Current, acts).await;
-    assert_eq!(searched.findings.unwrap().pages.len(), 1);
+    let (server, searched) = search_with_style(Style::OpenAiCurrent, acts).await;
+    assert_eq!(searched.results.unwrap().pages.len(), 1);
     assert_eq!(server.requests()[1].json["reasoning"]["effort"], "medium");
 }
 
 #[tokio::test]
-async fn a_server_without_the_responses_api_has_no_search() {
-    let (_, searched) = play_in(Style::OpenAi, []).await;
-    let told = searched.findings.unwrap_err().to_string();
+async fn server_without_the_responses_api_has_no_search() {
+    let (_, searched) = search_with_style(Style::OpenAi, []).await;
+    let told = searched.results.unwrap_err().to_string();
     assert!(told.starts_with("The server 127.0.0.1 does not allow web searches"), "{told}");
 }

@@ -3,10 +3,10 @@
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 use testkit::chat_server::{ChatServer, Style};
-use testkit::play::Act;
+use testkit::scripted_replies::ScriptedReply;
 
 async fn post(server: &ChatServer, body: &Value) -> Response {
-    wire::provide();
+    wire::install_crypto_provider();
     let client = Client::builder().no_proxy().build().unwrap();
     client.post(format!("{}/chat/completions", server.url())).json(body).send().await.unwrap()
 }
@@ -20,7 +20,7 @@ fn request(words: &str) -> Value {
 }
 
 #[tokio::test]
-async fn without_a_script_it_says_what_it_heard_and_calls_what_it_is_told_to() {
+async fn server_without_a_script_echoes_text_and_calls_requested_tools() {
     let server = ChatServer::start(Style::OpenAi).await.unwrap();
     let said: Value = post(&server, &request("hello")).await.json().await.unwrap();
     let choice = &said["choices"][0];
@@ -40,11 +40,11 @@ async fn without_a_script_it_says_what_it_heard_and_calls_what_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn a_closure_answers_what_the_script_does_not() {
+async fn closure_answers_requests_after_the_script() {
     let server = ChatServer::start(Style::OpenAi).await.unwrap();
-    server.script([Act::says("first")]);
+    server.script([ScriptedReply::text("first")]);
     server.answering(|request| {
-        Act::says(&format!("{} messages", request["messages"].as_array().unwrap().len()))
+        ScriptedReply::text(&format!("{} messages", request["messages"].as_array().unwrap().len()))
     });
     for expected in ["first", "1 messages"] {
         let said: Value = post(&server, &request("hello")).await.json().await.unwrap();
@@ -53,7 +53,7 @@ async fn a_closure_answers_what_the_script_does_not() {
 }
 
 #[tokio::test]
-async fn a_stream_is_chunks_then_a_count_if_it_was_asked_for_then_the_end() {
+async fn stream_has_chunks_requested_usage_and_an_end() {
     let server = ChatServer::start(Style::OpenAi).await.unwrap();
     let mut request = request("hi");
     request["stream"] = json!(true);
@@ -68,7 +68,7 @@ async fn a_stream_is_chunks_then_a_count_if_it_was_asked_for_then_the_end() {
 }
 
 #[tokio::test]
-async fn a_wrong_request_is_refused_in_the_words_of_its_server() {
+async fn invalid_request_is_refused_with_the_servers_text() {
     let server = ChatServer::start(Style::NoTools).await.unwrap();
     let refused = post(&server, &request("hi")).await;
     assert_eq!(refused.status(), 400);

@@ -4,14 +4,14 @@ use domain::ping_budget::PingBudget;
 use jiff::{SignedDuration, Timestamp};
 
 /// Maximum number of dots that are drawn.
-const DOTS: u32 = 12;
+const MAX_DOTS: u32 = 12;
 
 /// Renders, for example, `pings ● ● ○  2 of 3 left · next +1 in 40 minutes`.
-pub(super) fn gauge(pings: &PingBudget, now: Timestamp) -> String {
+pub(super) fn ping_gauge(pings: &PingBudget, now: Timestamp) -> String {
     let left = (0..=pings.capacity).rev().find(|left| f64::from(*left) <= pings.available).unwrap_or(0);
     let dot = |at: u32| if at < left { "●" } else { "○" };
     let dots = match pings.capacity {
-        1..=DOTS => format!("{}  ", (0..pings.capacity).map(dot).collect::<Vec<_>>().join(" ")),
+        1..=MAX_DOTS => format!("{}  ", (0..pings.capacity).map(dot).collect::<Vec<_>>().join(" ")),
         _ => String::new(),
     };
     let next = pings.minutes_to_refill().map(|minutes| {
@@ -28,19 +28,19 @@ pub(super) fn gauge(pings: &PingBudget, now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::wish::Urgency;
+    use domain::context_tool::Urgency;
 
     /// SL-12: the gauge shows the pings left and the next refill.
     #[test]
-    fn what_is_left_is_seen_at_a_glance() {
+    fn gauge_shows_pings_left_and_next_refill() {
         let now: jiff::Zoned = "2026-11-16T10:00[Europe/Madrid]".parse().unwrap();
         let full = PingBudget { capacity: 3, available: 3.0, ..PingBudget::full(&now) };
-        assert_eq!(gauge(&full, now.timestamp()), "pings ● ● ●  3 of 3 left");
-        let used = full.charged(Urgency::Normal);
+        assert_eq!(ping_gauge(&full, now.timestamp()), "pings ● ● ●  3 of 3 left");
+        let used = full.charge(Urgency::Normal);
         let at = now.timestamp().as_second() + 90 * 60;
         let expected = format!("pings ● ● ○  2 of 3 left · next +1 <t:{at}:R> · today 1");
-        assert_eq!(gauge(&used, now.timestamp()), expected);
+        assert_eq!(ping_gauge(&used, now.timestamp()), expected);
         let many = PingBudget { capacity: 40, available: 7.5, ..full };
-        assert!(gauge(&many, now.timestamp()).starts_with("pings 7 of 40 left · next +1 "));
+        assert!(ping_gauge(&many, now.timestamp()).starts_with("pings 7 of 40 left · next +1 "));
     }
 }

@@ -1,18 +1,18 @@
 //! Replies to commands, sent within Discord's time limit.
 
-use super::table::Manner;
+use super::table::ReplyMode;
 use crate::discord::Snowflake;
 use crate::discord::dm::Shared;
-use crate::discord::dm::pressing::{acknowledge, refuse, whisper};
+use crate::discord::dm::interactions::{acknowledge, refuse, send_ephemeral};
 use crate::discord::events::Interaction;
-use crate::discord::message::{Callback, Flags, Outgoing};
-use crate::discord::rest::Trouble;
+use crate::discord::message::{Callback, Flags, OutgoingMessage};
+use crate::discord::rest::DiscordError;
 use crate::discord::split::split;
 
 /// SL-3: reply after an internal error.
-const SORRY: &str = "something broke on my side. try it once more, or on the page.";
+const INTERNAL_ERROR: &str = "something broke on my side. try it once more, or on the page.";
 /// Appended to truncated text. `split` leaves space for it in a part that is followed by another.
-const MORE: &str = "\n-# more on the page: `ollim-bot open`";
+const TRUNCATION_NOTE: &str = "\n-# more on the page: `ollim-bot open`";
 
 /// Result of a command.
 #[derive(Clone, Debug)]
@@ -20,87 +20,94 @@ pub(super) enum Reply {
     /// Nothing to show.
     Nothing,
     /// Visible to the user only.
-    Glance(Outgoing),
+    Ephemeral(OutgoingMessage),
     /// Visible in the channel.
-    Stays(Outgoing),
+    Visible(OutgoingMessage),
 }
 
 impl Reply {
-    pub(super) fn glance(text: &str) -> Self {
-        Self::Glance(Outgoing::words(fit(text)))
+    pub(super) fn ephemeral(text: &str) -> Self {
+        Self::Ephemeral(OutgoingMessage::text(fit_message(text)))
     }
 
-    pub(super) fn stays(text: &str) -> Self {
-        Self::Stays(Outgoing::words(fit(text)))
+    pub(super) fn visible(text: &str) -> Self {
+        Self::Visible(OutgoingMessage::text(fit_message(text)))
     }
 }
 
 /// Truncates `text` to one message, with a note where the rest is.
-pub(super) fn fit(text: &str) -> String {
+pub(super) fn fit_message(text: &str) -> String {
     let mut parts = split(text).into_iter();
     match (parts.next(), parts.next()) {
         (None, _) => "…".to_owned(),
         (Some(only), None) => only,
-        (Some(first), Some(_)) => first + MORE,
+        (Some(first), Some(_)) => first + TRUNCATION_NOTE,
     }
 }
 
 /// XB-10: answers `interaction` as `manner` demands, with the result of `work`.
-pub(super) async fn give(
+pub(super) async fn respond(
     shared: &Shared,
     interaction: &Interaction,
-    manner: Manner,
+    manner: ReplyMode,
     work: impl Future<Output = Reply>,
 ) {
     let flags = match manner {
-        Manner::Glance | Manner::List => return at_once(shared, interaction, work.await).await,
-        Manner::LookUp | Manner::Quiet => Flags::EPHEMERAL,
-        Manner::Work => here(shared.channel(), interaction),
+        ReplyMode::Ephemeral | ReplyMode::Visible => {
+            return respond_now(shared, interaction, work.await).await;
+        }
+        ReplyMode::DeferredEphemeral | ReplyMode::DeferredSilent => Flags::EPHEMERAL,
+        ReplyMode::DeferredVisible => visibility(shared.channel(), interaction),
     };
-    if acknowledge(shared, interaction, &Callback::Later(flags)).await.is_ok() {
-        then(shared, interaction, flags, work.await).await;
+    if acknowledge(shared, interaction, &Callback::Deferred(flags)).await.is_ok() {
+        complete_deferred(shared, interaction, flags, work.await).await;
     }
 }
 
 /// Outside of the DM, replies are ephemeral.
-fn here(ours: Snowflake, interaction: &Interaction) -> Flags {
+fn visibility(ours: Snowflake, interaction: &Interaction) -> Flags {
     if interaction.channel == Some(ours) { Flags::default() } else { Flags::EPHEMERAL }
 }
 
 /// Returns the message of a reply and its visibility.
-fn addressed(shared: &Shared, interaction: &Interaction, reply: Reply) -> Option<(Outgoing, Flags)> {
+fn message_and_flags(
+    shared: &Shared,
+    interaction: &Interaction,
+    reply: Reply,
+) -> Option<(OutgoingMessage, Flags)> {
     match reply {
         Reply::Nothing => None,
-        Reply::Glance(outgoing) => Some((outgoing, Flags::EPHEMERAL)),
-        Reply::Stays(outgoing) => Some((outgoing, here(shared.channel(), interaction))),
+        Reply::Ephemeral(outgoing) => Some((outgoing, Flags::EPHEMERAL)),
+        Reply::Visible(outgoing) => Some((outgoing, visibility(shared.channel(), interaction))),
     }
 }
 
-async fn at_once(shared: &Shared, interaction: &Interaction, reply: Reply) {
-    let Some((mut outgoing, flags)) = addressed(shared, interaction, reply) else {
-        if acknowledge(shared, interaction, &Callback::Later(Flags::EPHEMERAL)).await.is_ok() {
-            take_away(shared, interaction).await;
+async fn respond_now(shared: &Shared, interaction: &Interaction, reply: Reply) {
+    let Some((mut outgoing, flags)) = message_and_flags(shared, interaction, reply) else {
+        if acknowledge(shared, interaction, &Callback::Deferred(Flags::EPHEMERAL)).await.is_ok() {
+            delete_original(shared, interaction).await;
         }
         return;
     };
-    outgoing.flags = flags.and(Flags::NO_EMBEDS);
-    if let Err(Trouble::Refused { .. }) = acknowledge(shared, interaction, &Callback::Message(outgoing)).await
+    outgoing.flags = flags.union(Flags::NO_EMBEDS);
+    if let Err(DiscordError::Rejected { .. }) =
+        acknowledge(shared, interaction, &Callback::Message(outgoing)).await
     {
-        refuse(shared, interaction, SORRY).await;
+        refuse(shared, interaction, INTERNAL_ERROR).await;
     }
 }
 
 /// Completes a deferred reply that was announced with `flags`.
-async fn then(shared: &Shared, interaction: &Interaction, flags: Flags, reply: Reply) {
-    let application = shared.signed.application;
+async fn complete_deferred(shared: &Shared, interaction: &Interaction, flags: Flags, reply: Reply) {
+    let application = shared.identity.application;
     let token = &interaction.token;
-    let Some((mut outgoing, wanted)) = addressed(shared, interaction, reply) else {
-        return take_away(shared, interaction).await;
+    let Some((mut outgoing, wanted)) = message_and_flags(shared, interaction, reply) else {
+        return delete_original(shared, interaction).await;
     };
     if wanted != flags {
         // Visibility is fixed when the reply is deferred.
-        take_away(shared, interaction).await;
-        outgoing.flags = wanted.and(Flags::NO_EMBEDS);
+        delete_original(shared, interaction).await;
+        outgoing.flags = wanted.union(Flags::NO_EMBEDS);
         if let Err(trouble) = shared.rest.follow_up(application, token, &outgoing).await {
             tracing::warn!(%trouble, "A command was done, and its answer could not be given.");
         }
@@ -109,13 +116,13 @@ async fn then(shared: &Shared, interaction: &Interaction, flags: Flags, reply: R
     outgoing.flags = Flags::NO_EMBEDS;
     if let Err(trouble) = shared.rest.edit_original(application, token, &outgoing).await {
         tracing::warn!(%trouble, "A command was done, and its answer could not be given.");
-        take_away(shared, interaction).await;
-        whisper(shared, interaction, SORRY).await;
+        delete_original(shared, interaction).await;
+        send_ephemeral(shared, interaction, INTERNAL_ERROR).await;
     }
 }
 
-async fn take_away(shared: &Shared, interaction: &Interaction) {
-    let gone = shared.rest.delete_original(shared.signed.application, &interaction.token).await;
+async fn delete_original(shared: &Shared, interaction: &Interaction) {
+    let gone = shared.rest.delete_original(shared.identity.application, &interaction.token).await;
     if let Err(trouble) = gone {
         tracing::info!(%trouble, "A trace of a command stays.");
     }
@@ -124,20 +131,20 @@ async fn take_away(shared: &Shared, interaction: &Interaction) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discord::split::{LONGEST, units};
+    use crate::discord::split::{MAX_UNITS, units};
 
     #[test]
-    fn what_is_answered_elsewhere_only_the_human_sees() {
-        use crate::discord::events::{Asked, InteractionToken};
+    fn replies_outside_the_dm_are_ephemeral() {
+        use crate::discord::events::{InteractionKind, InteractionToken};
         let asked = |channel| Interaction {
             id: Snowflake(1),
             token: InteractionToken("t".to_owned()),
             application: Snowflake(2),
             user: Snowflake(3),
             channel,
-            asked: Asked::Unknown,
+            kind: InteractionKind::Unknown,
         };
-        let seen = |channel| here(Snowflake(7), &asked(channel));
+        let seen = |channel| visibility(Snowflake(7), &asked(channel));
         assert_eq!(seen(Some(Snowflake(7))), Flags::default());
         assert_eq!(seen(Some(Snowflake(8))), Flags::EPHEMERAL);
         assert_eq!(seen(None), Flags::EPHEMERAL);
@@ -145,12 +152,12 @@ mod tests {
 
     #[test]
     fn a_long_answer_is_cut_and_says_where_the_rest_is() {
-        assert_eq!(fit("short"), "short");
-        assert_eq!(fit(""), "…");
+        assert_eq!(fit_message("short"), "short");
+        assert_eq!(fit_message(""), "…");
         for letter in ["x", "word ", "é ", "```\ncode\n", "🙂"] {
-            let cut = fit(&letter.repeat(3_000));
+            let cut = fit_message(&letter.repeat(3_000));
             assert!(cut.ends_with("`ollim-bot open`"), "{cut}");
-            assert!(units(&cut) <= LONGEST, "{}", units(&cut));
+            assert!(units(&cut) <= MAX_UNITS, "{}", units(&cut));
         }
     }
 }

@@ -1,37 +1,37 @@
 //! The `/schedule` command: the day or the week as an image and as text.
 
 use domain::assistant::Plans;
-use domain::schedule::{Plan, What};
+use domain::schedule::{JobSpec, Plan};
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan, Zoned};
 
-use super::asking::plans;
-use super::card::{push, times, window};
-use super::picture::{Kind, Mark, Strip, draw};
+use super::card::{push_lines, range_from, times_between};
+use super::markup::{plan_name, truncate};
+use super::picture::{DayStrip, Mark, MarkKind, draw};
+use super::queries::plans;
 use super::reply::Reply;
-use super::written::{cut, name};
 use crate::discord::dm::Shared;
-use crate::discord::message::Outgoing;
-use crate::discord::wire::File;
+use crate::discord::message::OutgoingMessage;
+use crate::discord::transport::File;
 
 /// Maximum number of numbered times.
-const NUMBERED: usize = 99;
+const MAX_TIMES: usize = 99;
 /// Maximum length of a name beside a mark, in characters.
-const NAME: usize = 24;
+const MAX_NAME: usize = 24;
 /// Maximum length of the image's description, in characters.
-const DESCRIPTION: usize = 1_024;
+const MAX_DESCRIPTION: usize = 1_024;
 
 /// Period of the schedule to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Size {
+pub(super) enum Period {
     Day,
     /// Seven days from today.
     Week,
 }
 
-impl Size {
+impl Period {
     /// Parses the option; anything but `week` means a day.
-    pub(super) fn read(word: &str) -> Self {
+    pub(super) fn parse(word: &str) -> Self {
         if word == "week" { Self::Week } else { Self::Day }
     }
 
@@ -43,79 +43,86 @@ impl Size {
     }
 }
 
-pub(super) async fn show(shared: &Shared, size: Size) -> Reply {
+pub(super) async fn show(shared: &Shared, size: Period) -> Reply {
     let now = shared.ports.clock.now();
     match plans(shared).await {
-        Ok(plans) => Reply::Stays(shown(&plans, size, &now)),
-        Err(why) => Reply::glance(&why),
+        Ok(plans) => Reply::Visible(render(&plans, size, &now)),
+        Err(why) => Reply::ephemeral(&why),
     }
 }
 
-fn shown(plans: &Plans, size: Size, now: &Zoned) -> Outgoing {
-    let mut times = times(plans, window(now.date(), size.days(), now), now);
-    times.truncate(NUMBERED);
+fn render(plans: &Plans, size: Period, now: &Zoned) -> OutgoingMessage {
+    let mut times = times_between(plans, range_from(now.date(), size.days(), now), now);
+    times.truncate(MAX_TIMES);
     let zone = now.time_zone();
-    let wall: Vec<(Zoned, &Plan)> =
+    let zoned_times: Vec<(Zoned, &Plan)> =
         times.iter().map(|(at, plan)| (at.to_zoned(zone.clone()), *plan)).collect();
     let mut lines = Vec::new();
-    push(&mut lines, times.iter().enumerate().map(|(at, (time, plan))| line(at + 1, *time, plan, size)));
+    push_lines(
+        &mut lines,
+        times.iter().enumerate().map(|(at, (time, plan))| list_line(at + 1, *time, plan, size)),
+    );
     if lines.is_empty() {
         lines.push(match size {
-            Size::Day => "nothing left today.".to_owned(),
-            Size::Week => "nothing in the next seven days.".to_owned(),
+            Period::Day => "nothing left today.".to_owned(),
+            Period::Week => "nothing in the next seven days.".to_owned(),
         });
     }
     let title = now.strftime("%A %-d %b").to_string().to_lowercase();
-    let mut outgoing = Outgoing::words(lines.join("\n"));
+    let mut outgoing = OutgoingMessage::text(lines.join("\n"));
     outgoing.files = vec![File {
         name: "schedule.png".to_owned(),
-        description: description(&wall, size),
-        bytes: draw(&title, &strips(&wall, size, now)),
+        description: description(&zoned_times, size),
+        bytes: draw(&title, &strips(&zoned_times, size, now)),
     }];
     outgoing
 }
 
-fn line(number: usize, at: Timestamp, plan: &Plan, size: Size) -> String {
+fn list_line(number: usize, at: Timestamp, plan: &Plan, size: Period) -> String {
     let second = at.as_second();
     match size {
-        Size::Day => format!("{number} <t:{second}:t> · <t:{second}:R> · {}", name(plan)),
-        Size::Week => format!("{number} <t:{second}:f> · {}", name(plan)),
+        Period::Day => format!("{number} <t:{second}:t> · <t:{second}:R> · {}", plan_name(plan)),
+        Period::Week => format!("{number} <t:{second}:f> · {}", plan_name(plan)),
     }
 }
 
 /// Returns the list as alternative text for screen readers.
-fn description(wall: &[(Zoned, &Plan)], size: Size) -> String {
+fn description(wall: &[(Zoned, &Plan)], size: Period) -> String {
     let form = match size {
-        Size::Day => "%H:%M",
-        Size::Week => "%a %H:%M",
+        Period::Day => "%H:%M",
+        Period::Week => "%a %H:%M",
     };
     let line = |(number, (at, plan)): (usize, &(Zoned, &Plan))| {
-        format!("{} {} {}", number + 1, at.strftime(form).to_string().to_lowercase(), plan.planned.name())
+        format!("{} {} {}", number + 1, at.strftime(form).to_string().to_lowercase(), plan.job.display_name())
     };
     let lines: Vec<String> = wall.iter().enumerate().map(line).collect();
-    if lines.is_empty() { "nothing is planned.".to_owned() } else { cut(&lines.join("\n"), DESCRIPTION) }
+    if lines.is_empty() {
+        "nothing is planned.".to_owned()
+    } else {
+        truncate(&lines.join("\n"), MAX_DESCRIPTION)
+    }
 }
 
-fn strips(wall: &[(Zoned, &Plan)], size: Size, now: &Zoned) -> Vec<Strip> {
+fn strips(wall: &[(Zoned, &Plan)], size: Period, now: &Zoned) -> Vec<DayStrip> {
     let minute =
         |at: &Zoned| u32::from(at.hour().unsigned_abs()) * 60 + u32::from(at.minute().unsigned_abs());
     let mark = |(number, (at, plan)): (usize, &(Zoned, &Plan))| {
-        let kind = match plan.planned.what {
-            What::Reminder(_) => Kind::Once,
-            What::Routine(_) => Kind::Again,
+        let kind = match plan.job.spec {
+            JobSpec::Reminder(_) => MarkKind::Reminder,
+            JobSpec::Routine(_) => MarkKind::Routine,
         };
         let words = match size {
-            Size::Day => cut(&plan.planned.name().to_lowercase(), NAME),
-            Size::Week => String::new(),
+            Period::Day => truncate(&plan.job.display_name().to_lowercase(), MAX_NAME),
+            Period::Week => String::new(),
         };
-        (at.date(), Mark { number: number + 1, minute: minute(at), kind, words })
+        (at.date(), Mark { number: number + 1, minute: minute(at), kind, text: words })
     };
     let marks: Vec<(Date, Mark)> = wall.iter().enumerate().map(mark).collect();
     let strip = |ahead: i64| {
         let day = now.date().checked_add(ahead.days()).ok()?;
         let marks = marks.iter().filter(|(date, _)| *date == day).map(|(_, mark)| mark.clone()).collect();
         let label = day.strftime("%a %-d").to_string().to_lowercase();
-        Some(Strip { label, marks, now: (day == now.date()).then(|| minute(now)) })
+        Some(DayStrip { label, marks, now: (day == now.date()).then(|| minute(now)) })
     };
     (0..size.days()).filter_map(strip).collect()
 }

@@ -7,304 +7,339 @@ use domain::settings::Setting;
 use serde_json::{Map, Value, json};
 
 /// Name of the context-menu command for messages.
-pub(super) const ABOUT: &str = "Remind me about this";
+pub(super) const REMIND_ABOUT: &str = "Remind me about this";
 
 /// Name of the command that connects an account.
-pub(super) const CONNECT: &str = "google-auth";
+pub(super) const CONNECT_ACCOUNT: &str = "google-auth";
 
 /// Option of `CONNECT_ACCOUNT` that names a service.
-pub(super) const SERVICE: &str = "service";
+pub(super) const SERVICE_OPTION: &str = "service";
 
 /// Discord's limit for the choices of an option.
-pub(super) const CHOICES: usize = 25;
+pub(super) const MAX_CHOICES: usize = 25;
 
 /// A slash command.
-pub(super) struct Command {
+pub(super) struct CommandSpec {
     /// Without the slash.
     pub(super) name: &'static str,
-    does: &'static str,
+    description: &'static str,
     /// Options in order.
-    pub(super) options: &'static [Opt],
+    pub(super) options: &'static [OptionSpec],
     /// Reply mode without options.
-    bare: Manner,
+    without_options: ReplyMode,
     /// Reply mode with options.
-    told: Manner,
-    places: Places,
+    with_options: ReplyMode,
+    contexts: Contexts,
 }
 
 /// An option of a command.
-pub(super) struct Opt {
+pub(super) struct OptionSpec {
     pub(super) name: &'static str,
-    does: &'static str,
-    takes: Takes,
-    need: Need,
+    description: &'static str,
+    kind: OptionKind,
+    requirement: Requirement,
 }
 
 /// Type of an option.
 #[derive(Clone, Copy)]
-enum Takes {
-    Words,
+enum OptionKind {
+    Text,
     /// Text with autocompletion.
-    Typed,
+    Autocomplete,
     /// A number above 0.
     Number,
     /// One of these pairs of label and value.
-    OneOf(fn() -> Vec<(String, String)>),
+    Choices(fn() -> Vec<(String, String)>),
 }
 
 /// Whether an option is required.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
-    Must,
-    May,
+enum Requirement {
+    Required,
+    Optional,
 }
 
 /// When a command is answered, and who sees the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum ReplyMode {
     /// At once, visible to the user only.
-    Glance,
+    Ephemeral,
     /// Deferred, visible to the user only.
-    LookUp,
+    DeferredEphemeral,
     /// At once, visible in the channel.
-    List,
+    Visible,
     /// Deferred, visible in the channel. Acknowledged before it is executed, so that a repeated
     /// interaction has no second effect.
-    Work,
+    DeferredVisible,
     /// Like `DeferredVisible`, but the result is shown by other messages; only the user sees what
     /// remains.
-    Quiet,
+    DeferredSilent,
 }
 
 /// Where a command can be run.
 #[derive(Clone, Copy)]
-enum Places {
-    Direct,
+enum Contexts {
+    DirectMessages,
     /// Also on servers, where replies are visible to the user only.
     Anywhere,
 }
 
-const fn may(name: &'static str, does: &'static str, takes: Takes) -> Opt {
-    Opt { name, does, takes, need: Need::May }
+const fn optional(name: &'static str, does: &'static str, takes: OptionKind) -> OptionSpec {
+    OptionSpec { name, description: does, kind: takes, requirement: Requirement::Optional }
 }
 
-const fn must(name: &'static str, does: &'static str, takes: Takes) -> Opt {
-    Opt { name, does, takes, need: Need::Must }
+const fn required(name: &'static str, does: &'static str, takes: OptionKind) -> OptionSpec {
+    OptionSpec { name, description: does, kind: takes, requirement: Requirement::Required }
 }
 
-const fn alone(name: &'static str, does: &'static str, manner: Manner) -> Command {
-    given(name, does, &[], manner, manner)
+const fn simple(name: &'static str, does: &'static str, manner: ReplyMode) -> CommandSpec {
+    with_options(name, does, &[], manner, manner)
 }
 
-const fn given(
+const fn with_options(
     name: &'static str,
     does: &'static str,
-    options: &'static [Opt],
-    bare: Manner,
-    told: Manner,
-) -> Command {
-    Command { name, does, options, bare, told, places: Places::Direct }
+    options: &'static [OptionSpec],
+    bare: ReplyMode,
+    told: ReplyMode,
+) -> CommandSpec {
+    CommandSpec {
+        name,
+        description: does,
+        options,
+        without_options: bare,
+        with_options: told,
+        contexts: Contexts::DirectMessages,
+    }
 }
 
-use Manner::{Glance, List, LookUp, Quiet, Work};
+use ReplyMode::{DeferredEphemeral, DeferredSilent, DeferredVisible, Ephemeral, Visible};
 
 /// All commands. Approvals are answered with buttons, and replies with Discord's own feature.
-pub(super) const COMMANDS: &[Command] = &[
-    alone("now", "the one thing that comes next", List),
-    given(
+pub(super) const COMMANDS: &[CommandSpec] = &[
+    simple("now", "the one thing that comes next", Visible),
+    with_options(
         "today",
         "what comes today, or on another day",
-        &[may("day", "which day", Takes::Typed)],
-        List,
-        List,
+        &[optional("day", "which day", OptionKind::Autocomplete)],
+        Visible,
+        Visible,
     ),
-    Command {
-        places: Places::Anywhere,
-        ..given(
+    CommandSpec {
+        contexts: Contexts::Anywhere,
+        ..with_options(
             "remind",
             "plans something, in your own words",
-            &[must("text", "what, and when: call the dentist tomorrow at 10", Takes::Typed)],
-            Work,
-            Work,
+            &[required("text", "what, and when: call the dentist tomorrow at 10", OptionKind::Autocomplete)],
+            DeferredVisible,
+            DeferredVisible,
         )
     },
-    given("reminders", "what i will remind you of", &[may("find", "a word of it", Takes::Typed)], List, List),
-    given("routines", "what i do again and again", &[may("name", "one of them", Takes::Typed)], List, Work),
-    given(
+    with_options(
+        "reminders",
+        "what i will remind you of",
+        &[optional("find", "a word of it", OptionKind::Autocomplete)],
+        Visible,
+        Visible,
+    ),
+    with_options(
+        "routines",
+        "what i do again and again",
+        &[optional("name", "one of them", OptionKind::Autocomplete)],
+        Visible,
+        DeferredVisible,
+    ),
+    with_options(
         "schedule",
         "the day or the week as a picture and a list",
-        &[may("span", "how much of it", Takes::OneOf(spans))],
-        List,
-        List,
+        &[optional("span", "how much of it", OptionKind::Choices(spans))],
+        Visible,
+        Visible,
     ),
-    given("pause", "lets all that repeats rest", &[may("until", "until when", Takes::Typed)], Work, Work),
-    alone("resume", "lets all that repeats go on", Work),
-    given(
+    with_options(
+        "pause",
+        "lets all that repeats rest",
+        &[optional("until", "until when", OptionKind::Autocomplete)],
+        DeferredVisible,
+        DeferredVisible,
+    ),
+    simple("resume", "lets all that repeats go on", DeferredVisible),
+    with_options(
         "quiet",
         "when nothing of mine rings: tells it, or sets it",
-        &[may("hours", "23-7, off, or for 2h", Takes::Words)],
-        Glance,
-        Work,
+        &[optional("hours", "23-7, off, or for 2h", OptionKind::Text)],
+        Ephemeral,
+        DeferredVisible,
     ),
-    given(
+    with_options(
         "focus",
         "keeps everything of mine until the time is up",
-        &[may("minutes", "how long", Takes::Number), may("on", "on what; `off` ends it", Takes::Words)],
-        Work,
-        Work,
+        &[
+            optional("minutes", "how long", OptionKind::Number),
+            optional("on", "on what; `off` ends it", OptionKind::Text),
+        ],
+        DeferredVisible,
+        DeferredVisible,
     ),
-    alone("lighter", "moves the rest of today to tomorrow, but for what must be done", Work),
-    alone("held", "what i kept for the next digest", Work),
-    alone("updates", "what background runs left for us", List),
-    alone("status", "what is in the inbox and what waits", Glance),
-    given(
+    simple("lighter", "moves the rest of today to tomorrow, but for what must be done", DeferredVisible),
+    simple("held", "what i kept for the next digest", DeferredVisible),
+    simple("updates", "what background runs left for us", Visible),
+    simple("status", "what is in the inbox and what waits", Ephemeral),
+    with_options(
         "why",
         "how the last answer came about, or a ping, or what became of a job",
-        &[may("what", "a number, or a job", Takes::Typed)],
-        LookUp,
-        LookUp,
+        &[optional("what", "a number, or a job", OptionKind::Autocomplete)],
+        DeferredEphemeral,
+        DeferredEphemeral,
     ),
-    alone("cost", "what was spent today", LookUp),
-    given(
+    simple("cost", "what was spent today", DeferredEphemeral),
+    with_options(
         "fork",
         "steps aside: what is said there stays out of our conversation",
-        &[may("topic", "what about", Takes::Words)],
-        Quiet,
-        Quiet,
+        &[optional("topic", "what about", OptionKind::Text)],
+        DeferredSilent,
+        DeferredSilent,
     ),
-    alone("save", "makes the side conversation the main one", Quiet),
-    given(
+    simple("save", "makes the side conversation the main one", DeferredSilent),
+    with_options(
         "report",
         "leaves the side conversation with a summary",
-        &[may("summary", "in your own words", Takes::Words)],
-        Quiet,
-        Quiet,
+        &[optional("summary", "in your own words", OptionKind::Text)],
+        DeferredSilent,
+        DeferredSilent,
     ),
-    alone("exit", "leaves the side conversation and keeps nothing", Quiet),
-    alone("stop", "stops the answer", Quiet),
-    alone("interrupt", "stops the answer", Quiet),
-    alone("retry", "tries again what waits for a key of the model", Quiet),
-    given(
+    simple("exit", "leaves the side conversation and keeps nothing", DeferredSilent),
+    simple("stop", "stops the answer", DeferredSilent),
+    simple("interrupt", "stops the answer", DeferredSilent),
+    simple("retry", "tries again what waits for a key of the model", DeferredSilent),
+    with_options(
         "compact",
         "lets a summary stand for what was said so far",
-        &[may("instructions", "what to mind", Takes::Words)],
-        Work,
-        Work,
+        &[optional("instructions", "what to mind", OptionKind::Text)],
+        DeferredVisible,
+        DeferredVisible,
     ),
-    alone("undo", "takes back the last /compact, /save or /clear", Work),
-    alone("clear", "starts our conversation over, after you said so once more", List),
-    given("model", "tells or chooses who answers", &[may("name", "who", Takes::OneOf(models))], Glance, Work),
-    given(
+    simple("undo", "takes back the last /compact, /save or /clear", DeferredVisible),
+    simple("clear", "starts our conversation over, after you said so once more", Visible),
+    with_options(
+        "model",
+        "tells or chooses who answers",
+        &[optional("name", "who", OptionKind::Choices(models))],
+        Ephemeral,
+        DeferredVisible,
+    ),
+    with_options(
         "thinking",
         "tells or chooses how much i think",
-        &[may("mode", "how much", Takes::OneOf(ways_to_think))],
-        Glance,
-        Work,
+        &[optional("mode", "how much", OptionKind::Choices(thinking_modes))],
+        Ephemeral,
+        DeferredVisible,
     ),
-    given(
+    with_options(
         "effort",
         "shows or sets how much work goes into an answer",
-        &[may("level", "how much", Takes::OneOf(efforts))],
-        Glance,
-        Work,
+        &[optional("level", "how much", OptionKind::Choices(efforts))],
+        Ephemeral,
+        DeferredVisible,
     ),
-    given(
+    with_options(
         "permissions",
         "tells or chooses what i do without asking",
-        &[may("mode", "which", Takes::OneOf(modes))],
-        Glance,
-        Work,
+        &[optional("mode", "which", OptionKind::Choices(modes))],
+        Ephemeral,
+        DeferredVisible,
     ),
-    given(
+    with_options(
         "revoke",
         "tells what is always allowed, or takes one of it back",
-        &[may("number", "which", Takes::Number)],
-        Glance,
-        Work,
+        &[optional("number", "which", OptionKind::Number)],
+        Ephemeral,
+        DeferredVisible,
     ),
-    given(
+    with_options(
         "ping-budget",
         "how many pings are left, or how many there can be and how fast one comes back",
         &[
-            may("capacity", "the most pings", Takes::Number),
-            may("refill_rate", "the minutes until there is one more", Takes::Number),
+            optional("capacity", "the most pings", OptionKind::Number),
+            optional("refill_rate", "the minutes until there is one more", OptionKind::Number),
         ],
-        Glance,
-        Work,
+        Ephemeral,
+        DeferredVisible,
     ),
-    given(
+    with_options(
         "config",
         "tells the settings, tells one, or changes one for good",
         &[
-            may("key", "which setting", Takes::OneOf(settings)),
-            may("value", "what it should be", Takes::Typed),
+            optional("key", "which setting", OptionKind::Choices(settings)),
+            optional("value", "what it should be", OptionKind::Autocomplete),
         ],
-        Glance,
-        Work,
+        Ephemeral,
+        DeferredVisible,
     ),
-    given(
+    with_options(
         "name",
         "tells what i call you, or changes it",
-        &[may("name", "what you are called", Takes::Words)],
-        Glance,
-        Work,
+        &[optional("name", "what you are called", OptionKind::Text)],
+        Ephemeral,
+        DeferredVisible,
     ),
-    given(
-        CONNECT,
+    with_options(
+        CONNECT_ACCOUNT,
         "Connect Google for tasks, calendar and mail, or for one of them",
-        &[may(SERVICE, "connect this one alone", Takes::OneOf(google_services))],
-        LookUp,
-        LookUp,
+        &[optional(SERVICE_OPTION, "connect this one alone", OptionKind::Choices(google_services))],
+        DeferredEphemeral,
+        DeferredEphemeral,
     ),
-    given(
+    with_options(
         "login",
         "signs the claude program in: a link, and the code you get there",
-        &[may("code", "what you got there; `again` signs in anew", Takes::Words)],
-        LookUp,
-        LookUp,
+        &[optional("code", "what you got there; `again` signs in anew", OptionKind::Text)],
+        DeferredEphemeral,
+        DeferredEphemeral,
     ),
-    alone("update", "makes me the newest version, if there is one", Work),
-    alone("restart", "starts me again, when nothing goes on", Work),
-    alone("help", "what i can do here", Glance),
+    simple("update", "makes me the newest version, if there is one", DeferredVisible),
+    simple("restart", "starts me again, when nothing goes on", DeferredVisible),
+    simple("help", "what i can do here", Ephemeral),
 ];
 
-impl Command {
+impl CommandSpec {
     /// Finds a command by name.
-    pub(super) fn named(name: &str) -> Option<&'static Self> {
+    pub(super) fn find(name: &str) -> Option<&'static Self> {
         COMMANDS.iter().find(|command| command.name == name)
     }
 
     /// Returns the reply mode for the number of given options.
-    pub(super) fn manner(&self, given: usize) -> Manner {
+    pub(super) fn reply_mode(&self, given: usize) -> ReplyMode {
         match (self.name, given) {
-            (_, 0) => self.bare,
+            (_, 0) => self.without_options,
             // A key alone only shows the setting.
-            ("config", 1) => Glance,
-            (_, _) => self.told,
+            ("config", 1) => Ephemeral,
+            (_, _) => self.with_options,
         }
     }
 
-    fn value(&self) -> Value {
-        let options: Value = self.options.iter().map(Opt::value).collect();
-        let mut value = json!({ "type": 1, "name": self.name, "description": self.does, "options": options });
-        place(&mut value, self.places);
+    fn to_json(&self) -> Value {
+        let options: Value = self.options.iter().map(OptionSpec::to_json).collect();
+        let mut value =
+            json!({ "type": 1, "name": self.name, "description": self.description, "options": options });
+        set_contexts(&mut value, self.contexts);
         value
     }
 }
 
-impl Opt {
-    fn value(&self) -> Value {
+impl OptionSpec {
+    fn to_json(&self) -> Value {
         let mut value = Map::new();
         let mut put = |name: &str, what: Value| value.insert(name.to_owned(), what);
         put("name", self.name.into());
-        put("description", self.does.into());
-        put("required", (self.need == Need::Must).into());
-        put("type", if matches!(self.takes, Takes::Number) { 4.into() } else { 3.into() });
-        match self.takes {
-            Takes::Words => {}
-            Takes::Typed => drop(put("autocomplete", true.into())),
-            Takes::Number => drop(put("min_value", 1.into())),
-            Takes::OneOf(choices) => {
+        put("description", self.description.into());
+        put("required", (self.requirement == Requirement::Required).into());
+        put("type", if matches!(self.kind, OptionKind::Number) { 4.into() } else { 3.into() });
+        match self.kind {
+            OptionKind::Text => {}
+            OptionKind::Autocomplete => drop(put("autocomplete", true.into())),
+            OptionKind::Number => drop(put("min_value", 1.into())),
+            OptionKind::Choices(choices) => {
                 let one = |(name, value): &(String, String)| json!({ "name": name, "value": value });
                 put("choices", choices().iter().map(one).collect());
             }
@@ -314,56 +349,56 @@ impl Opt {
 }
 
 /// SL-1: installs for the user's account, not for servers.
-fn place(value: &mut Value, places: Places) {
+fn set_contexts(value: &mut Value, places: Contexts) {
     value["integration_types"] = json!([1]);
     value["contexts"] = match places {
-        Places::Direct => json!([1, 2]),
-        Places::Anywhere => json!([0, 1, 2]),
+        Contexts::DirectMessages => json!([1, 2]),
+        Contexts::Anywhere => json!([0, 1, 2]),
     };
 }
 
 /// Returns the payload that registers all commands.
-pub(super) fn table() -> Value {
-    let mut about = json!({ "type": 3, "name": ABOUT });
-    place(&mut about, Places::Anywhere);
-    COMMANDS.iter().map(Command::value).chain([about]).collect()
+pub(super) fn registration_payload() -> Value {
+    let mut about = json!({ "type": 3, "name": REMIND_ABOUT });
+    set_contexts(&mut about, Contexts::Anywhere);
+    COMMANDS.iter().map(CommandSpec::to_json).chain([about]).collect()
 }
 
-fn same(word: &str) -> (String, String) {
+fn same_label(word: &str) -> (String, String) {
     (word.to_owned(), word.to_owned())
 }
 
 fn google_services() -> Vec<(String, String)> {
-    ["tasks", "calendar", "mail"].map(same).to_vec()
+    ["tasks", "calendar", "mail"].map(same_label).to_vec()
 }
 
 fn spans() -> Vec<(String, String)> {
-    ["day", "week"].map(same).to_vec()
+    ["day", "week"].map(same_label).to_vec()
 }
 
 /// SL-8: choices for the model.
 fn models() -> Vec<(String, String)> {
-    SHORT_NAMES.iter().rev().chain(&["default"]).map(|name| same(name)).collect()
+    SHORT_NAMES.iter().rev().chain(&["default"]).map(|name| same_label(name)).collect()
 }
 
 /// SL-9: choices for thinking.
-fn ways_to_think() -> Vec<(String, String)> {
+fn thinking_modes() -> Vec<(String, String)> {
     let budget = |thousand: u32| (format!("{thousand}k budget"), (thousand * 1_000).to_string());
-    vec![same("auto"), same("off"), same("adaptive"), budget(8), budget(32), budget(64)]
+    vec![same_label("auto"), same_label("off"), same_label("adaptive"), budget(8), budget(32), budget(64)]
 }
 
 fn efforts() -> Vec<(String, String)> {
-    Effort::ALL.map(Effort::as_str).into_iter().chain(["default"]).map(same).collect()
+    Effort::ALL.map(Effort::as_str).into_iter().chain(["default"]).map(same_label).collect()
 }
 
 /// SL-11: choices for the permission mode.
 fn modes() -> Vec<(String, String)> {
-    Mode::ALL.map(|mode| same(mode.as_str())).to_vec()
+    Mode::ALL.map(|mode| same_label(mode.as_str())).to_vec()
 }
 
 /// SL-13: the settings that can be shown or changed.
 fn settings() -> Vec<(String, String)> {
-    Setting::ALL.map(|setting| same(setting.shown())).to_vec()
+    Setting::ALL.map(|setting| same_label(setting.display_name())).to_vec()
 }
 
 #[cfg(test)]
@@ -373,24 +408,24 @@ mod tests {
     /// SL-1, SL-4..SL-13: every command of the other surfaces exists, except those that Discord has
     /// its own way for.
     #[test]
-    fn every_command_of_the_other_surfaces_is_here() {
+    fn every_command_of_the_other_surfaces_exists() {
         let own_way = ["reply", "allow", "deny", "always"];
-        let list = domain::command::list();
+        let list = domain::command::help_text();
         let elsewhere = list.lines().filter_map(|line| line.strip_prefix("  /")?.split(' ').next());
         for name in elsewhere.filter(|name| !own_way.contains(name)) {
-            assert!(Command::named(name).is_some(), "/{name} is missing");
+            assert!(CommandSpec::find(name).is_some(), "/{name} is missing");
         }
-        assert!(Command::named("interrupt").is_some());
+        assert!(CommandSpec::find("interrupt").is_some());
     }
 
     /// SL-1: commands are installed for the user's account and run in direct messages; capturing
     /// works anywhere.
     #[test]
-    fn commands_are_for_the_humans_account() {
-        let table = table();
+    fn commands_are_installed_for_the_users_account() {
+        let table = registration_payload();
         for command in table.as_array().unwrap() {
             assert_eq!(command["integration_types"], json!([1]));
-            let anywhere = command["name"] == "remind" || command["name"] == ABOUT;
+            let anywhere = command["name"] == "remind" || command["name"] == REMIND_ABOUT;
             let expected = if anywhere { json!([0, 1, 2]) } else { json!([1, 2]) };
             assert_eq!(command["contexts"], expected, "{}", command["name"]);
         }
@@ -398,9 +433,12 @@ mod tests {
 
     /// SL-13: showing a setting is ephemeral, changing one is visible.
     #[test]
-    fn what_only_tells_is_a_glance_and_what_changes_stays() {
-        let manner = |name: &str, given| Command::named(name).unwrap().manner(given);
-        assert_eq!([manner("config", 0), manner("config", 1), manner("config", 2)], [Glance, Glance, Work]);
-        assert_eq!([manner("model", 0), manner("model", 1)], [Glance, Work]);
+    fn showing_a_setting_is_ephemeral_and_changing_it_is_visible() {
+        let manner = |name: &str, given| CommandSpec::find(name).unwrap().reply_mode(given);
+        assert_eq!(
+            [manner("config", 0), manner("config", 1), manner("config", 2)],
+            [Ephemeral, Ephemeral, DeferredVisible]
+        );
+        assert_eq!([manner("model", 0), manner("model", 1)], [Ephemeral, DeferredVisible]);
     }
 }

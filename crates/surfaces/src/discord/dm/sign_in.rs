@@ -5,82 +5,86 @@
 
 use std::time::Duration;
 
-use engine::ports::Unreadable;
+use engine::ports::ReadError;
 
-use super::line::Line;
-use super::{Ports, Shared, Signed};
+use super::connection_status::ConnectionStatus;
+use super::{DiscordPorts, Identity, Shared};
 use crate::discord::Snowflake;
 use crate::discord::gateway::Session;
-use crate::discord::rest::{Application, Rest, Trouble};
+use crate::discord::rest::{Application, DiscordError, Rest};
 
-const OWNER: &str = "discord.owner";
-pub(super) const SESSION: &str = "discord.session";
+const OWNER_KEY: &str = "discord.owner";
+pub(super) const SESSION_KEY: &str = "discord.session";
 
 /// First and longest delay between attempts.
-const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
 /// Signs in, retrying while Discord is unreachable. Returns an error text if the user has to act.
-pub(super) async fn sign_in(rest: &Rest, ports: &Ports) -> Result<Signed, String> {
-    let mut wait = WAITS.0;
+pub(super) async fn sign_in(rest: &Rest, ports: &DiscordPorts) -> Result<Identity, String> {
+    let mut wait = RETRY_DELAYS.0;
     loop {
         match try_once(rest, ports).await {
             Ok(signed) => return Ok(signed),
-            Err(Refusal::Final(why)) => return Err(why),
-            Err(Refusal::Later(why)) => {
+            Err(SignInError::Final(why)) => return Err(why),
+            Err(SignInError::Retry(why)) => {
                 tracing::warn!(%why, "Discord cannot be reached; it is tried again.");
-                ports.line.send_replace(Line::Away(why));
+                ports.status.send_replace(ConnectionStatus::Reconnecting(why));
                 tokio::time::sleep(wait).await;
-                wait = (wait * 2).min(WAITS.1);
+                wait = (wait * 2).min(RETRY_DELAYS.1);
             }
         }
     }
 }
 
 /// Returns the stored session, if it can be read.
-pub(super) async fn session(shared: &Shared) -> Option<Session> {
-    let kept = shared.ports.outbox.keepsake(SESSION).await.ok().flatten()?;
+pub(super) async fn saved_session(shared: &Shared) -> Option<Session> {
+    let kept = shared.ports.outbox.kv_get(SESSION_KEY).await.ok().flatten()?;
     serde_json::from_str(&kept).ok()
 }
 
-enum Refusal {
-    Later(String),
+enum SignInError {
+    Retry(String),
     Final(String),
 }
 
-async fn try_once(rest: &Rest, ports: &Ports) -> Result<Signed, Refusal> {
-    let Application { id, owner } = rest.application().await.map_err(sorted)?;
+async fn try_once(rest: &Rest, ports: &DiscordPorts) -> Result<Identity, SignInError> {
+    let Application { id, owner } = rest.application().await.map_err(to_error)?;
     let owner = owner.id().ok_or_else(|| {
-        Refusal::Final(
+        SignInError::Final(
             "discord does not say who owns the application, so i listen to nobody there.".to_owned(),
         )
     })?;
-    pin(owner, ports).await?;
-    let me = rest.me().await.map_err(sorted)?;
-    let channel = rest.open_dm(owner).await.map_err(sorted)?;
-    Ok(Signed { application: id, me, owner, channel })
+    pin_owner(owner, ports).await?;
+    let me = rest.current_user().await.map_err(to_error)?;
+    let channel = rest.open_dm(owner).await.map_err(to_error)?;
+    Ok(Identity { application: id, bot: me, owner, channel })
 }
 
-async fn pin(owner: Snowflake, ports: &Ports) -> Result<(), Refusal> {
-    let unreadable = |Unreadable(why)| Refusal::Later(why);
-    match ports.outbox.keepsake(OWNER).await.map_err(unreadable)? {
+async fn pin_owner(owner: Snowflake, ports: &DiscordPorts) -> Result<(), SignInError> {
+    let unreadable = |ReadError(why)| SignInError::Retry(why);
+    match ports.outbox.kv_get(OWNER_KEY).await.map_err(unreadable)? {
         Some(pinned) if pinned == owner.to_string() => Ok(()),
-        Some(pinned) => Err(Refusal::Final(format!(
+        Some(pinned) => Err(SignInError::Final(format!(
             "the application belongs to {owner} now, and you are {pinned}. if you gave it away on purpose, run \
              `ollim-bot` with the token of an application of your own."
         ))),
         None => {
-            let kept = ports.outbox.keep(OWNER, owner.to_string()).await;
-            kept.map_err(|unwritten| Refusal::Later(unwritten.to_string()))
+            let kept = ports.outbox.kv_set(OWNER_KEY, owner.to_string()).await;
+            kept.map_err(|unwritten| SignInError::Retry(unwritten.to_string()))
         }
     }
 }
 
-fn sorted(trouble: Trouble) -> Refusal {
+fn to_error(trouble: DiscordError) -> SignInError {
     match trouble {
-        Trouble::Token => Refusal::Final(format!("{trouble}, and put it into DISCORD_TOKEN.")),
-        Trouble::NotAllowed { .. } | Trouble::Refused { .. } | Trouble::Gone { .. } => {
-            Refusal::Final(format!("{trouble}. invite the application to your account again."))
+        DiscordError::InvalidToken => {
+            SignInError::Final(format!("{trouble}, and put it into DISCORD_TOKEN."))
         }
-        Trouble::Away(_) | Trouble::Unknown(_) => Refusal::Later(trouble.to_string()),
+        DiscordError::Forbidden { .. } | DiscordError::Rejected { .. } | DiscordError::NotFound { .. } => {
+            SignInError::Final(format!("{trouble}. invite the application to your account again."))
+        }
+        DiscordError::Unavailable(_) | DiscordError::OutcomeUnknown(_) => {
+            SignInError::Retry(trouble.to_string())
+        }
     }
 }

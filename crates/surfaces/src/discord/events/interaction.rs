@@ -17,7 +17,7 @@ pub struct Interaction {
     pub application: Snowflake,
     pub user: Snowflake,
     pub channel: Option<Snowflake>,
-    pub asked: Asked,
+    pub kind: InteractionKind,
 }
 
 /// Authorizes answers to an interaction. `Debug` hides it.
@@ -31,30 +31,30 @@ impl fmt::Debug for InteractionToken {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
+pub enum InteractionKind {
     Command {
         name: String,
-        given: Vec<Given>,
+        options: Vec<OptionValue>,
         /// The message of a context-menu command.
         target: Option<Box<Message>>,
     },
     /// Autocompletion of a command.
-    Typing {
+    Autocomplete {
         name: String,
         /// The options so far.
-        given: Vec<Given>,
+        options: Vec<OptionValue>,
         /// The option that is being typed.
-        focused: Given,
+        focused: OptionValue,
     },
     /// A pressed button or a choice from a menu.
-    Pressed {
+    Component {
         custom_id: String,
         /// The chosen values.
         values: Vec<String>,
         /// The message of the component.
         message: Option<Box<Message>>,
     },
-    Filled {
+    Form {
         custom_id: String,
         /// The values by field; a menu gives the chosen ones.
         fields: BTreeMap<String, Vec<String>>,
@@ -67,12 +67,12 @@ pub enum Asked {
 
 /// An option of a command; the value is converted to text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct OptionValue {
     pub name: String,
     pub value: String,
 }
 
-pub fn read(data: &Value) -> Result<Interaction, String> {
+pub fn parse(data: &Value) -> Result<Interaction, String> {
     Ok(Interaction {
         id: id(data, "id")?,
         token: InteractionToken(text(data, "token")?.to_owned()),
@@ -81,57 +81,61 @@ pub fn read(data: &Value) -> Result<Interaction, String> {
             .or_else(|_| id(&data["member"]["user"], "id"))
             .map_err(|_| "nobody in `user`".to_owned())?,
         channel: maybe_id(data, "channel_id").or_else(|| maybe_id(&data["channel"], "id")),
-        asked: asked(data)?,
+        kind: interaction_kind(data)?,
     })
 }
 
-fn asked(data: &Value) -> Result<Asked, String> {
-    let what = &data["data"];
+fn interaction_kind(data: &Value) -> Result<InteractionKind, String> {
+    let data = &data["data"];
     match data["type"].as_u64() {
-        Some(2) => command(what),
-        Some(3) => Ok(Asked::Pressed {
-            custom_id: text(what, "custom_id")?.to_owned(),
-            values: words(what, "values"),
-            message: below(data),
+        Some(2) => command(data),
+        Some(3) => Ok(InteractionKind::Component {
+            custom_id: text(data, "custom_id")?.to_owned(),
+            values: strings(data, "values"),
+            message: parent_message(data),
         }),
-        Some(4) => typing(what),
-        Some(5) => Ok(Asked::Filled {
-            custom_id: text(what, "custom_id")?.to_owned(),
-            fields: fields(list(what, "components")),
-            message: below(data),
+        Some(4) => autocomplete(data),
+        Some(5) => Ok(InteractionKind::Form {
+            custom_id: text(data, "custom_id")?.to_owned(),
+            fields: fields(list(data, "components")),
+            message: parent_message(data),
         }),
-        Some(_) | None => Ok(Asked::Unknown),
+        Some(_) | None => Ok(InteractionKind::Unknown),
     }
 }
 
-fn command(what: &Value) -> Result<Asked, String> {
-    let target = what["target_id"].as_str().map(|id| message::read(&what["resolved"]["messages"][id]));
+fn command(data: &Value) -> Result<InteractionKind, String> {
+    let target = data["target_id"].as_str().map(|id| message::parse(&data["resolved"]["messages"][id]));
     // A command on a user has a target too, which is not a message.
     let target = target.and_then(Result::ok).map(Box::new);
-    Ok(Asked::Command { name: text(what, "name")?.to_owned(), given: given(what), target })
+    Ok(InteractionKind::Command { name: text(data, "name")?.to_owned(), options: options(data), target })
 }
 
-fn typing(what: &Value) -> Result<Asked, String> {
-    let focused = list(what, "options").iter().find(|option| option["focused"].as_bool() == Some(true));
-    let focused = focused.map(one_given).ok_or("nothing that is typed in `options`")?;
-    Ok(Asked::Typing { name: text(what, "name")?.to_owned(), given: given(what), focused })
+fn autocomplete(data: &Value) -> Result<InteractionKind, String> {
+    let focused = list(data, "options").iter().find(|option| option["focused"].as_bool() == Some(true));
+    let focused = focused.map(option_value).ok_or("nothing that is typed in `options`")?;
+    Ok(InteractionKind::Autocomplete {
+        name: text(data, "name")?.to_owned(),
+        options: options(data),
+        focused,
+    })
 }
 
-fn given(what: &Value) -> Vec<Given> {
-    list(what, "options").iter().map(one_given).collect()
+fn options(data: &Value) -> Vec<OptionValue> {
+    list(data, "options").iter().map(option_value).collect()
 }
 
-fn one_given(option: &Value) -> Given {
+fn option_value(option: &Value) -> OptionValue {
     let value = match &option["value"] {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
         other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
     };
-    Given { name: maybe_text(option, "name"), value }
+    OptionValue { name: maybe_text(option, "name"), value }
 }
 
-fn below(data: &Value) -> Option<Box<Message>> {
-    message::read(&data["message"]).ok().map(Box::new)
+fn parent_message(data: &Value) -> Option<Box<Message>> {
+    message::parse(&data["message"]).ok().map(Box::new)
 }
 
 /// Reads the fields from labels (the current format) or rows (the old one).
@@ -145,13 +149,13 @@ fn fields(components: &[Value]) -> BTreeMap<String, Vec<String>> {
         let name = component["custom_id"].as_str()?.to_owned();
         let values = match component["value"].as_str() {
             Some(text) => vec![text.to_owned()],
-            None => words(&component, "values"),
+            None => strings(&component, "values"),
         };
         Some((name, values))
     };
     components.iter().flat_map(inside).filter_map(field).collect()
 }
 
-fn words(data: &Value, name: &str) -> Vec<String> {
+fn strings(data: &Value, name: &str) -> Vec<String> {
     list(data, name).iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
 }

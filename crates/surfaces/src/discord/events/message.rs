@@ -17,7 +17,7 @@ pub struct Message {
     pub content: String,
     /// The text of the first embed.
     pub embed: String,
-    pub sort: Sort,
+    pub message_type: MessageType,
     pub reply_to: Option<ReplyTo>,
     pub attachments: Vec<Attachment>,
     /// True for a voice message: one recorded audio file without text.
@@ -51,7 +51,7 @@ impl Author {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
+pub enum MessageType {
     /// Text of an author.
     Plain,
     /// Text in reply to a message.
@@ -59,18 +59,18 @@ pub enum Sort {
     /// The response to a command.
     Command,
     /// A system message, such as that a message was pinned.
-    Notice,
+    System,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplyTo {
     pub message: Snowflake,
     /// The content, if it still exists and Discord sent it.
-    pub quoted: Option<Quoted>,
+    pub quoted: Option<QuotedMessage>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quoted {
+pub struct QuotedMessage {
     pub author: Author,
     pub content: String,
     /// The text of the first embed.
@@ -88,15 +88,15 @@ pub struct Attachment {
     pub url: String,
 }
 
-pub fn read(data: &Value) -> Result<Message, String> {
+pub fn parse(data: &Value) -> Result<Message, String> {
     Ok(Message {
         id: id(data, "id")?,
         channel: id(data, "channel_id")?,
         guild: maybe_id(data, "guild_id"),
         author: author(data)?,
         content: maybe_text(data, "content"),
-        embed: embed_words(data),
-        sort: sort(data["type"].as_u64().unwrap_or_default()),
+        embed: embed_text(data),
+        message_type: message_type(data["type"].as_u64().unwrap_or_default()),
         reply_to: reply_to(data),
         attachments: list(data, "attachments").iter().filter_map(attachment).collect(),
         is_voice: data["flags"].as_u64().unwrap_or_default() & IS_VOICE_MESSAGE != 0,
@@ -113,12 +113,12 @@ fn author(data: &Value) -> Result<Author, String> {
     Ok(if who["bot"].as_bool().unwrap_or_default() { Author::Bot(id) } else { Author::Person(id) })
 }
 
-fn sort(number: u64) -> Sort {
+fn message_type(number: u64) -> MessageType {
     match number {
-        0 => Sort::Plain,
-        19 => Sort::Reply,
-        20 | 23 => Sort::Command,
-        _ => Sort::Notice,
+        0 => MessageType::Plain,
+        19 => MessageType::Reply,
+        20 | 23 => MessageType::Command,
+        _ => MessageType::System,
     }
 }
 
@@ -130,23 +130,23 @@ fn reply_to(data: &Value) -> Option<ReplyTo> {
     }
     let message = maybe_id(reference, "message_id")?;
     let referenced = &data["referenced_message"];
-    let quoted = author(referenced).ok().map(|author| Quoted {
+    let quoted = author(referenced).ok().map(|author| QuotedMessage {
         author,
         content: maybe_text(referenced, "content"),
-        embed: embed_words(referenced),
+        embed: embed_text(referenced),
     });
     Some(ReplyTo { message, quoted })
 }
 
-fn embed_words(data: &Value) -> String {
+fn embed_text(data: &Value) -> String {
     let Some(embed) = list(data, "embeds").first() else { return String::new() };
-    let mut words = vec![maybe_text(embed, "title"), maybe_text(embed, "description")];
+    let mut texts = vec![maybe_text(embed, "title"), maybe_text(embed, "description")];
     for field in list(embed, "fields") {
-        words.push(maybe_text(field, "name"));
-        words.push(maybe_text(field, "value"));
+        texts.push(maybe_text(field, "name"));
+        texts.push(maybe_text(field, "value"));
     }
-    words.retain(|text| !text.is_empty());
-    words.join("\n")
+    texts.retain(|text| !text.is_empty());
+    texts.join("\n")
 }
 
 fn attachment(data: &Value) -> Option<Attachment> {

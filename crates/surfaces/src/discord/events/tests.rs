@@ -12,8 +12,8 @@ fn message() -> Value {
     })
 }
 
-fn heard(data: &Value) -> Message {
-    let Ok(Some(Event::Message(message))) = read("MESSAGE_CREATE", data) else { panic!("no message") };
+fn parse_message(data: &Value) -> Message {
+    let Ok(Some(Event::Message(message))) = parse("MESSAGE_CREATE", data) else { panic!("no message") };
     message
 }
 
@@ -22,65 +22,65 @@ fn interaction(kind: u8, data: &Value) -> Interaction {
         "id": "1", "application_id": "2", "token": "secret", "type": kind, "data": data,
         "user": { "id": "3" }, "channel_id": "4", "context": 1, "message": message(),
     });
-    let Ok(Some(Event::Interaction(interaction))) = read("INTERACTION_CREATE", &whole) else {
+    let Ok(Some(Event::Interaction(interaction))) = parse("INTERACTION_CREATE", &whole) else {
         panic!("none")
     };
     interaction
 }
 
 #[test]
-fn an_event_that_is_none_of_ours_is_passed_over() {
-    assert_eq!(read("TYPING_START", &json!({})), Ok(None));
-    assert_eq!(read("", &Value::Null), Ok(None));
+fn unknown_events_are_ignored() {
+    assert_eq!(parse("TYPING_START", &json!({})), Ok(None));
+    assert_eq!(parse("", &Value::Null), Ok(None));
 }
 
 #[test]
-fn a_message_lacks_nothing_that_it_need_not_have() {
-    let plain = heard(&message());
+fn optional_fields_of_a_message_may_be_missing() {
+    let plain = parse_message(&message());
     assert_eq!(
         (plain.id, plain.author, plain.nonce.as_deref()),
         (Snowflake(10), Author::Person(Snowflake(30)), Some("7"))
     );
     assert!(plain.in_dm() && plain.reply_to.is_none());
-    let bare = heard(&json!({ "id": "1", "channel_id": "2", "author": { "id": "3" } }));
+    let bare = parse_message(&json!({ "id": "1", "channel_id": "2", "author": { "id": "3" } }));
     assert_eq!(bare.content, "");
 }
 
 /// D7: authors are identified by id; webhooks and bots are recognized as such.
 #[test]
-fn an_author_is_what_they_are_and_not_what_they_are_called() {
+fn authors_are_identified_by_id_and_type() {
     let mut data = message();
     data["author"]["bot"] = json!(true);
-    assert_eq!(heard(&data).author, Author::Bot(Snowflake(30)));
+    assert_eq!(parse_message(&data).author, Author::Bot(Snowflake(30)));
     data["webhook_id"] = json!("40");
-    assert_eq!(heard(&data).author, Author::Webhook(Snowflake(40)));
+    assert_eq!(parse_message(&data).author, Author::Webhook(Snowflake(40)));
     data["guild_id"] = json!("50");
-    assert!(!heard(&data).in_dm());
+    assert!(!parse_message(&data).in_dm());
 }
 
 #[test]
-fn a_reply_knows_what_it_answers_even_if_that_is_gone() {
+fn a_reply_has_its_message_even_if_that_is_deleted() {
     let mut data = message();
     data["type"] = json!(19);
     data["message_reference"] = json!({ "type": 0, "message_id": "9", "channel_id": "20" });
     data["referenced_message"] = Value::Null;
-    assert_eq!(heard(&data).reply_to, Some(ReplyTo { message: Snowflake(9), quoted: None }));
+    assert_eq!(parse_message(&data).reply_to, Some(ReplyTo { message: Snowflake(9), quoted: None }));
     let card = json!({ "title": "dentist", "description": "15:00", "fields": [{ "name": "leave", "value": "14:35" }] });
     data["referenced_message"] =
         json!({ "author": { "id": "5", "bot": true }, "content": "", "embeds": [card] });
-    let quoted = heard(&data).reply_to.unwrap().quoted.unwrap();
+    let quoted = parse_message(&data).reply_to.unwrap().quoted.unwrap();
     assert_eq!(
         (quoted.author, quoted.embed.as_str()),
         (Author::Bot(Snowflake(5)), "dentist\n15:00\nleave\n14:35")
     );
     data["message_reference"]["type"] = json!(1);
-    assert_eq!(heard(&data).reply_to, None, "a forwarded message answers nothing");
+    assert_eq!(parse_message(&data).reply_to, None, "a forwarded message answers nothing");
 }
 
 #[test]
-fn an_event_that_lacks_something_is_told_in_a_sentence() {
+fn a_missing_field_is_reported_in_a_sentence() {
     let check =
-        |name: &str, data: Value, expected: &str| assert_eq!(read(name, &data).unwrap_err(), expected);
+        |name: &str, data: Value, expected: &str| assert_eq!(parse(name, &data).unwrap_err(), expected);
     check("READY", json!({}), "READY from Discord has no id in `id`; it is passed over");
     let no_author = json!({ "id": "1", "channel_id": "2" });
     check("MESSAGE_CREATE", no_author, "MESSAGE_CREATE from Discord has no author; it is passed over");
@@ -94,39 +94,48 @@ fn an_event_that_lacks_something_is_told_in_a_sentence() {
 }
 
 #[test]
-fn every_kind_of_interaction_is_read() {
+fn every_kind_of_interaction_is_parsed() {
     let options =
         json!([{ "name": "when", "type": 3, "value": "at 3" }, { "name": "n", "type": 4, "value": 5 }]);
     let given = vec![
-        Given { name: "when".into(), value: "at 3".into() },
-        Given { name: "n".into(), value: "5".into() },
+        OptionValue { name: "when".into(), value: "at 3".into() },
+        OptionValue { name: "n".into(), value: "5".into() },
     ];
     let command = interaction(2, &json!({ "name": "remind", "options": options }));
     assert_eq!(command.user, Snowflake(3));
-    assert_eq!(command.asked, Asked::Command { name: "remind".into(), given, target: None });
+    assert_eq!(
+        command.kind,
+        InteractionKind::Command { name: "remind".into(), options: given, target: None }
+    );
     assert!(!format!("{command:?}").contains("secret"));
 
     let on = json!({ "name": "Remind me", "type": 3, "target_id": "10", "resolved": { "messages": { "10": message() } } });
-    let Asked::Command { target: Some(target), .. } = interaction(2, &on).asked else { panic!("no target") };
+    let InteractionKind::Command { target: Some(target), .. } = interaction(2, &on).kind else {
+        panic!("no target")
+    };
     assert_eq!(target.content, "hello");
 
     let typing = json!({ "name": "remind", "options": [{ "name": "when", "value": "to", "focused": true }] });
-    let Asked::Typing { focused, .. } = interaction(4, &typing).asked else { panic!("not typing") };
-    assert_eq!(focused, Given { name: "when".into(), value: "to".into() });
+    let InteractionKind::Autocomplete { focused, .. } = interaction(4, &typing).kind else {
+        panic!("not typing")
+    };
+    assert_eq!(focused, OptionValue { name: "when".into(), value: "to".into() });
 
     let chosen = json!({ "custom_id": "move", "component_type": 3, "values": ["1h"] });
-    let Asked::Pressed { values, message, .. } = interaction(3, &chosen).asked else { panic!("not pressed") };
+    let InteractionKind::Component { values, message, .. } = interaction(3, &chosen).kind else {
+        panic!("not pressed")
+    };
     assert_eq!((values, message.unwrap().id), (vec!["1h".to_owned()], Snowflake(10)));
-    assert_eq!(interaction(77, &json!({})).asked, Asked::Unknown);
+    assert_eq!(interaction(77, &json!({})).kind, InteractionKind::Unknown);
 }
 
 #[test]
-fn a_form_is_read_in_its_new_shape_and_its_old_one() {
+fn forms_are_parsed_in_both_formats() {
     let new = json!({ "type": 18, "component": { "type": 4, "custom_id": "what", "value": "tea" } });
     let menu = json!({ "type": 18, "component": { "type": 3, "custom_id": "lane", "values": ["a", "b"] } });
     let old = json!({ "type": 1, "components": [{ "type": 4, "custom_id": "when", "value": "3" }] });
     let form = json!({ "custom_id": "edit", "components": [new, menu, old] });
-    let Asked::Filled { fields, .. } = interaction(5, &form).asked else { panic!("not filled") };
+    let InteractionKind::Form { fields, .. } = interaction(5, &form).kind else { panic!("not filled") };
     assert_eq!(fields["what"], ["tea"]);
     assert_eq!(fields["lane"], ["a", "b"]);
     assert_eq!(fields["when"], ["3"]);
@@ -152,7 +161,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 proptest! {
     /// Parsing never panics, whatever an event contains.
     #[test]
-    fn no_event_brings_us_down(at in 0..9_usize, field in 0..9_usize, value in any_value()) {
+    fn parsing_an_event_never_panics(at in 0..9_usize, field in 0..9_usize, value in any_value()) {
         let names = [
             "READY", "RESUMED", "MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_REACTION_ADD",
             "MESSAGE_REACTION_REMOVE", "INTERACTION_CREATE", "OTHER",
@@ -161,7 +170,7 @@ proptest! {
             ["id", "author", "embeds", "attachments", "message_reference", "data", "type", "user", "nonce"];
         let mut data = message();
         data[fields[field]] = value.clone();
-        let _ = read(names[at], &data);
-        let _ = read(names[at], &value);
+        let _ = parse(names[at], &data);
+        let _ = parse(names[at], &value);
     }
 }

@@ -7,12 +7,12 @@ use wire::is_loopback;
 ///
 /// A loopback gateway allows only loopback addresses. Any other requires TLS and the same last two
 /// labels of the host name.
-pub fn for_resuming(gateway: &str, resume: &str) -> String {
+pub fn resume_address(gateway: &str, resume: &str) -> String {
     if may_resume(gateway, resume) { resume.to_owned() } else { gateway.to_owned() }
 }
 
 /// Adds the protocol version and encoding to `url`.
-pub fn spoken(url: &str) -> String {
+pub fn with_protocol(url: &str) -> String {
     let Ok(mut parsed) = url.parse::<Url>() else { return url.to_owned() };
     parsed.set_query(Some("v=10&encoding=json"));
     parsed.to_string()
@@ -25,11 +25,11 @@ fn may_resume(gateway: &str, resume: &str) -> bool {
     }
     resume.scheme() == "wss"
         && resume.port().is_none()
-        && owner(&gateway).is_some()
-        && owner(&gateway) == owner(&resume)
+        && registered_domain(&gateway).is_some()
+        && registered_domain(&gateway) == registered_domain(&resume)
 }
 
-fn owner(url: &Url) -> Option<(String, String)> {
+fn registered_domain(url: &Url) -> Option<(String, String)> {
     let mut parts = url.domain()?.rsplit('.');
     Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
 }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_taken_up_only_where_its_gateway_is_at_home() {
+    fn a_session_is_resumed_only_at_its_gateways_domain() {
         let check = |gateway: &str, resume: &str, expected: bool| {
             assert_eq!(may_resume(gateway, resume), expected, "{gateway} {resume}");
         };

@@ -31,7 +31,7 @@ pub enum Fatal {
 
 impl Fatal {
     /// Returns the error for a close code, unless retrying can fix it.
-    pub fn of(code: u16) -> Option<Self> {
+    pub fn from_close_code(code: u16) -> Option<Self> {
         match code {
             4004 => Some(Self::Token),
             4010 | 4011 => Some(Self::Shards),

@@ -8,7 +8,7 @@ use crate::discord::Token;
 /// Subscribes to direct messages and reactions to them.
 pub const INTENTS: u32 = (1 << 12) | (1 << 13);
 
-/// Activity type that is shown as `Watching …`.
+/// Activity type that is shown as `JournalObserver …`.
 const WATCHING: u8 = 3;
 
 /// A received frame.
@@ -21,29 +21,29 @@ pub enum Frame {
         data: Value,
     },
     /// Requests a heartbeat at once.
-    BeatNow,
+    HeartbeatRequest,
     /// Requests a new connection.
     Reconnect,
     /// The session is invalid.
-    Invalid(Again),
+    InvalidSession(SessionRecovery),
     /// First frame, with the heartbeat interval in milliseconds.
     Hello(u64),
-    Heard,
+    HeartbeatAck,
     /// Of a type newer than this version.
     Unknown,
 }
 
 /// How to continue after an invalid session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum SessionRecovery {
     /// It may be resumed on another connection.
     Resume,
     /// A new session is needed.
-    Anew,
+    Restart,
 }
 
 /// Parses a received frame.
-pub fn read(text: &str) -> Result<Frame, String> {
+pub fn parse(text: &str) -> Result<Frame, String> {
     let mut value: Value = serde_json::from_str(text).map_err(|error| format!("no JSON ({error})"))?;
     let op = value["op"].as_u64().ok_or("no number in `op`")?;
     Ok(match op {
@@ -52,18 +52,18 @@ pub fn read(text: &str) -> Result<Frame, String> {
             seq: value["s"].as_u64(),
             data: value["d"].take(),
         },
-        1 => Frame::BeatNow,
+        1 => Frame::HeartbeatRequest,
         7 => Frame::Reconnect,
-        9 if value["d"] == true => Frame::Invalid(Again::Resume),
-        9 => Frame::Invalid(Again::Anew),
+        9 if value["d"] == true => Frame::InvalidSession(SessionRecovery::Resume),
+        9 => Frame::InvalidSession(SessionRecovery::Restart),
         10 => Frame::Hello(value["d"]["heartbeat_interval"].as_u64().ok_or("no `heartbeat_interval`")?),
-        11 => Frame::Heard,
+        11 => Frame::HeartbeatAck,
         _ => Frame::Unknown,
     })
 }
 
 /// Builds a heartbeat.
-pub fn beat(seq: Option<u64>) -> String {
+pub fn heartbeat(seq: Option<u64>) -> String {
     json!({ "op": 1, "d": seq }).to_string()
 }
 

@@ -26,7 +26,7 @@ pub struct Field {
 }
 
 impl Embed {
-    pub(crate) fn value(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let mut value = Map::new();
         let mut put = |name: &str, what: Value| value.insert(name.to_owned(), what);
         for (name, text) in [("title", &self.title), ("description", &self.description)] {

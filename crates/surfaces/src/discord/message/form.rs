@@ -16,7 +16,7 @@ pub struct Form {
 pub enum FormField {
     Text {
         custom_id: String,
-        lines: Lines,
+        size: TextSize,
         /// The initial value.
         value: String,
         placeholder: String,
@@ -27,27 +27,27 @@ pub enum FormField {
 
 /// Height of a text field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lines {
+pub enum TextSize {
     One,
     Many,
 }
 
 impl Form {
-    pub(crate) fn value(&self) -> Value {
-        let one = |(label, field): &(String, FormField)| json!({ "type": 18, "label": label, "component": field.value() });
+    pub(crate) fn to_json(&self) -> Value {
+        let one = |(label, field): &(String, FormField)| json!({ "type": 18, "label": label, "component": field.to_json() });
         let components: Value = self.fields.iter().map(one).collect();
         json!({ "custom_id": self.custom_id, "title": self.title, "components": components })
     }
 }
 
 impl FormField {
-    fn value(&self) -> Value {
+    fn to_json(&self) -> Value {
         match self {
-            Self::Menu(select) => select.value(),
-            Self::Text { custom_id, lines, value, placeholder, optional } => {
+            Self::Menu(select) => select.to_json(),
+            Self::Text { custom_id, size: lines, value, placeholder, optional } => {
                 let style = match lines {
-                    Lines::One => 1,
-                    Lines::Many => 2,
+                    TextSize::One => 1,
+                    TextSize::Many => 2,
                 };
                 let mut text =
                     json!({ "type": 4, "custom_id": custom_id, "style": style, "required": !optional });

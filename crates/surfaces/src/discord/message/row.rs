@@ -13,17 +13,17 @@ pub enum Row {
 pub struct Button {
     pub label: String,
     pub emoji: Option<String>,
-    pub press: Press,
+    pub kind: ButtonKind,
 }
 
 /// What a button does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Press {
+pub enum ButtonKind {
     /// Sends an interaction with its custom id.
-    Tell(Style, String),
-    Open(String),
+    Interactive(Style, String),
+    Link(String),
     /// Disabled; keeps its custom id.
-    Nothing(String),
+    Disabled(String),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,21 +53,21 @@ pub struct Choice {
     pub value: String,
     pub description: String,
     /// Selected initially.
-    pub chosen: bool,
+    pub selected: bool,
 }
 
 impl Row {
-    pub(crate) fn value(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let components: Value = match self {
-            Self::Buttons(buttons) => buttons.iter().map(Button::value).collect(),
-            Self::Menu(select) => Value::Array(vec![select.value()]),
+            Self::Buttons(buttons) => buttons.iter().map(Button::to_json).collect(),
+            Self::Menu(select) => Value::Array(vec![select.to_json()]),
         };
         json!({ "type": 1, "components": components })
     }
 }
 
 impl Button {
-    fn value(&self) -> Value {
+    fn to_json(&self) -> Value {
         let mut value = Map::new();
         let mut put = |name: &str, what: Value| value.insert(name.to_owned(), what);
         put("type", 2.into());
@@ -77,17 +77,17 @@ impl Button {
         if let Some(emoji) = &self.emoji {
             put("emoji", json!({ "id": null, "name": emoji }));
         }
-        match &self.press {
-            Press::Tell(style, id) => {
-                put("style", style.number().into());
+        match &self.kind {
+            ButtonKind::Interactive(style, id) => {
+                put("style", style.to_number().into());
                 put("custom_id", id.as_str().into());
             }
-            Press::Open(url) => {
+            ButtonKind::Link(url) => {
                 put("style", 5.into());
                 put("url", url.as_str().into());
             }
-            Press::Nothing(id) => {
-                put("style", Style::Secondary.number().into());
+            ButtonKind::Disabled(id) => {
+                put("style", Style::Secondary.to_number().into());
                 put("custom_id", id.as_str().into());
                 put("disabled", true.into());
             }
@@ -97,7 +97,7 @@ impl Button {
 }
 
 impl Style {
-    fn number(self) -> u8 {
+    fn to_number(self) -> u8 {
         match self {
             Self::Primary => 1,
             Self::Secondary => 2,
@@ -108,7 +108,7 @@ impl Style {
 }
 
 impl Select {
-    pub(crate) fn value(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let options: Value = self.choices.iter().map(Choice::value).collect();
         let mut value = json!({ "type": 3, "custom_id": self.custom_id, "options": options });
         if !self.placeholder.is_empty() {
@@ -124,7 +124,7 @@ impl Choice {
         if !self.description.is_empty() {
             value["description"] = self.description.as_str().into();
         }
-        if self.chosen {
+        if self.selected {
             value["default"] = true.into();
         }
         value

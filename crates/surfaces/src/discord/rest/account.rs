@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::Rest;
+use super::error::{self, DiscordError};
 use super::request::Request;
-use super::trouble::{self, Trouble};
 use crate::discord::Snowflake;
 use crate::discord::events::{id, maybe_id};
-use crate::discord::wire::{Body, Method};
+use crate::discord::transport::{Body, Method};
 
 /// The application of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Application {
 
 /// Names of the application and its owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct AccountNames {
     pub application: Option<String>,
     pub owner: Option<String>,
 }
@@ -45,60 +45,60 @@ impl Owner {
 
 impl Rest {
     /// Returns the application of the token.
-    pub async fn application(&self) -> Result<Application, Trouble> {
-        Ok(self.introduction().await?.0)
+    pub async fn application(&self) -> Result<Application, DiscordError> {
+        Ok(self.application_with_names().await?.0)
     }
 
     /// Returns the application together with its names.
-    pub async fn introduction(&self) -> Result<(Application, Names), Trouble> {
-        let data = self.ask(Request::new(Method::Get, "/applications/@me", &[])).await?;
+    pub async fn application_with_names(&self) -> Result<(Application, AccountNames), DiscordError> {
+        let data = self.request_json(Request::new(Method::Get, "/applications/@me", &[])).await?;
         Ok((Application { id: read_id(&data)?, owner: owner(&data) }, names(&data)))
     }
 
     /// Returns the bot's account.
-    pub async fn me(&self) -> Result<Snowflake, Trouble> {
-        read_id(&self.ask(Request::new(Method::Get, "/users/@me", &[])).await?)
+    pub async fn current_user(&self) -> Result<Snowflake, DiscordError> {
+        read_id(&self.request_json(Request::new(Method::Get, "/users/@me", &[])).await?)
     }
 
     /// Returns the address of the gateway.
-    pub async fn gateway_url(&self) -> Result<String, Trouble> {
-        let data = self.ask(Request::new(Method::Get, "/gateway/bot", &[])).await?;
-        let url = data["url"].as_str().ok_or_else(|| trouble::unreadable(Method::Get, "no `url`"))?;
+    pub async fn gateway_url(&self) -> Result<String, DiscordError> {
+        let data = self.request_json(Request::new(Method::Get, "/gateway/bot", &[])).await?;
+        let url = data["url"].as_str().ok_or_else(|| error::invalid_body(Method::Get, "no `url`"))?;
         Ok(url.to_owned())
     }
 
     /// Replaces all commands of `application`.
-    pub async fn put_commands(&self, application: Snowflake, commands: Value) -> Result<(), Trouble> {
+    pub async fn put_commands(&self, application: Snowflake, commands: Value) -> Result<(), DiscordError> {
         let request = Request::new(Method::Put, "/applications/{}/commands", &[&application.to_string()]);
-        self.ask(request.bringing(Body::Json(commands))).await.map(drop)
+        self.request_json(request.with_body(Body::Json(commands))).await.map(drop)
     }
 
     /// Returns the DM with `user`.
-    pub async fn open_dm(&self, user: Snowflake) -> Result<Snowflake, Trouble> {
+    pub async fn open_dm(&self, user: Snowflake) -> Result<Snowflake, DiscordError> {
         let request = Request::new(Method::Post, "/users/@me/channels", &[]);
         // Idempotent, so an unknown outcome can be retried.
-        let opened = self.ask(request.bringing(Body::Json(json!({ "recipient_id": user })))).await;
+        let opened = self.request_json(request.with_body(Body::Json(json!({ "recipient_id": user })))).await;
         match opened {
-            Err(Trouble::Unknown(why)) => Err(Trouble::Away(why)),
+            Err(DiscordError::OutcomeUnknown(why)) => Err(DiscordError::Unavailable(why)),
             other => read_id(&other?),
         }
     }
 }
 
-fn read_id(data: &Value) -> Result<Snowflake, Trouble> {
-    id(data, "id").map_err(|why| trouble::unreadable(Method::Get, &why))
+fn read_id(data: &Value) -> Result<Snowflake, DiscordError> {
+    id(data, "id").map_err(|why| error::invalid_body(Method::Get, &why))
 }
 
-fn names(data: &Value) -> Names {
+fn names(data: &Value) -> AccountNames {
     let word = |value: &Value| value.as_str().map(str::to_owned);
     let members = data["team"]["members"].as_array().into_iter().flatten();
-    let chief = &data["team"]["owner_user_id"];
+    let owner_id = &data["team"]["owner_user_id"];
     let owner = if data["team"].is_object() {
-        members.map(|member| &member["user"]).find(|user| user["id"] == *chief)
+        members.map(|member| &member["user"]).find(|user| user["id"] == *owner_id)
     } else {
         Some(&data["owner"])
     };
-    Names { application: word(&data["name"]), owner: owner.and_then(|user| word(&user["username"])) }
+    AccountNames { application: word(&data["name"]), owner: owner.and_then(|user| word(&user["username"])) }
 }
 
 fn owner(data: &Value) -> Owner {

@@ -6,15 +6,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Rest;
+use super::error::{self, DiscordError};
 use super::request::Request;
-use super::trouble::{self, Trouble};
 use crate::discord::Snowflake;
 use crate::discord::events::{Message, message};
-use crate::discord::message::Outgoing;
-use crate::discord::wire::Method;
+use crate::discord::message::OutgoingMessage;
+use crate::discord::transport::Method;
 
 /// Maximum wait for showing the typing indicator.
-const TYPING: Duration = Duration::from_secs(5);
+const TYPING_TIMEOUT: Duration = Duration::from_secs(5);
 
 const MESSAGES: &str = "/channels/{}/messages";
 const MESSAGE: &str = "/channels/{}/messages/{}";
@@ -26,11 +26,11 @@ impl Rest {
     pub async fn create_message(
         &self,
         channel: Snowflake,
-        outgoing: &Outgoing,
+        outgoing: &OutgoingMessage,
         nonce: Option<&str>,
-    ) -> Result<Message, Trouble> {
+    ) -> Result<Message, DiscordError> {
         let request = Request::new(Method::Post, MESSAGES, &[&channel.to_string()]);
-        read(Method::Post, &self.ask(request.bringing(outgoing.creation(nonce))).await?)
+        parse_message(Method::Post, &self.request_json(request.with_body(outgoing.create_body(nonce))).await?)
     }
 
     /// Replaces the content of a message of ours.
@@ -38,22 +38,22 @@ impl Rest {
         &self,
         channel: Snowflake,
         id: Snowflake,
-        outgoing: &Outgoing,
-    ) -> Result<Message, Trouble> {
+        outgoing: &OutgoingMessage,
+    ) -> Result<Message, DiscordError> {
         let request = Request::new(Method::Patch, MESSAGE, &[&channel.to_string(), &id.to_string()]);
-        read(Method::Patch, &self.ask(request.bringing(outgoing.edit())).await?)
+        parse_message(Method::Patch, &self.request_json(request.with_body(outgoing.edit_body())).await?)
     }
 
     /// Deletes a message of ours.
-    pub async fn delete_message(&self, channel: Snowflake, id: Snowflake) -> Result<(), Trouble> {
+    pub async fn delete_message(&self, channel: Snowflake, id: Snowflake) -> Result<(), DiscordError> {
         let request = Request::new(Method::Delete, MESSAGE, &[&channel.to_string(), &id.to_string()]);
-        self.ask(request).await.map(drop)
+        self.request_json(request).await.map(drop)
     }
 
     /// Returns one message.
-    pub async fn message(&self, channel: Snowflake, id: Snowflake) -> Result<Message, Trouble> {
+    pub async fn message(&self, channel: Snowflake, id: Snowflake) -> Result<Message, DiscordError> {
         let request = Request::new(Method::Get, MESSAGE, &[&channel.to_string(), &id.to_string()]);
-        read(Method::Get, &self.ask(request).await?)
+        parse_message(Method::Get, &self.request_json(request).await?)
     }
 
     /// Returns up to `limit` (at most 100) messages after `after`, oldest first. Unreadable
@@ -63,39 +63,40 @@ impl Rest {
         channel: Snowflake,
         after: Snowflake,
         limit: u8,
-    ) -> Result<Vec<Message>, Trouble> {
+    ) -> Result<Vec<Message>, DiscordError> {
         let query = format!("after={after}&limit={}", limit.clamp(1, 100));
-        let request = Request::new(Method::Get, MESSAGES, &[&channel.to_string()]).asking(&query);
-        let data = self.ask(request).await?;
-        let list = data.as_array().ok_or_else(|| trouble::unreadable(Method::Get, "no list"))?;
-        let mut messages: Vec<_> = list.iter().filter_map(read_or_log).collect();
+        let request = Request::new(Method::Get, MESSAGES, &[&channel.to_string()]).with_query(&query);
+        let data = self.request_json(request).await?;
+        let list = data.as_array().ok_or_else(|| error::invalid_body(Method::Get, "no list"))?;
+        let mut messages: Vec<_> = list.iter().filter_map(parse_or_log).collect();
         messages.sort_by_key(|message| message.id);
         Ok(messages)
     }
 
     /// Shows the typing indicator for ten seconds. Gives up if the request is delayed.
-    pub async fn typing(&self, channel: Snowflake) -> Result<(), Trouble> {
+    pub async fn typing(&self, channel: Snowflake) -> Result<(), DiscordError> {
         let request = Request::new(Method::Post, "/channels/{}/typing", &[&channel.to_string()]);
-        let typing = tokio::time::timeout(TYPING, self.ask(request.light())).await;
-        typing.unwrap_or_else(|_| Err(Trouble::Away("typing was held back".to_owned()))).map(drop)
+        let typing = tokio::time::timeout(TYPING_TIMEOUT, self.request_json(request.low_priority())).await;
+        typing.unwrap_or_else(|_| Err(DiscordError::Unavailable("typing was held back".to_owned()))).map(drop)
     }
 
     /// Adds a reaction to a message.
-    pub async fn react(&self, channel: Snowflake, id: Snowflake, emoji: &str) -> Result<(), Trouble> {
-        self.ask(reaction(Method::Put, channel, id, emoji)).await.map(drop)
+    pub async fn react(&self, channel: Snowflake, id: Snowflake, emoji: &str) -> Result<(), DiscordError> {
+        self.request_json(reaction(Method::Put, channel, id, emoji)).await.map(drop)
     }
 
     /// Removes our reaction from a message.
-    pub async fn unreact(&self, channel: Snowflake, id: Snowflake, emoji: &str) -> Result<(), Trouble> {
-        self.ask(reaction(Method::Delete, channel, id, emoji)).await.map(drop)
+    pub async fn unreact(&self, channel: Snowflake, id: Snowflake, emoji: &str) -> Result<(), DiscordError> {
+        self.request_json(reaction(Method::Delete, channel, id, emoji)).await.map(drop)
     }
 }
 
 fn reaction(method: Method, channel: Snowflake, id: Snowflake, emoji: &str) -> Request {
-    Request::new(method, REACTION, &[&channel.to_string(), &id.to_string(), &escaped(emoji)]).light()
+    Request::new(method, REACTION, &[&channel.to_string(), &id.to_string(), &percent_encode(emoji)])
+        .low_priority()
 }
 
-fn escaped(emoji: &str) -> String {
+fn percent_encode(emoji: &str) -> String {
     emoji.bytes().fold(String::new(), |mut path, byte| {
         if byte.is_ascii_alphanumeric() || b"_-:".contains(&byte) {
             path.push(char::from(byte));
@@ -108,12 +109,12 @@ fn escaped(emoji: &str) -> String {
 }
 
 /// Parses the message in a response.
-pub fn read(method: Method, data: &Value) -> Result<Message, Trouble> {
-    message::read(data).map_err(|why| trouble::unreadable(method, &why))
+pub fn parse_message(method: Method, data: &Value) -> Result<Message, DiscordError> {
+    message::parse(data).map_err(|why| error::invalid_body(method, &why))
 }
 
-fn read_or_log(data: &Value) -> Option<Message> {
-    message::read(data)
+fn parse_or_log(data: &Value) -> Option<Message> {
+    message::parse(data)
         .inspect_err(|why| tracing::warn!("a message from Discord has {why}; it is passed over"))
         .ok()
 }

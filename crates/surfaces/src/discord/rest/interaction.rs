@@ -1,13 +1,13 @@
 //! Responses to interactions: the first one, and further ones for fifteen minutes.
 
 use super::Rest;
-use super::channel::read;
+use super::channel::parse_message;
+use super::error::DiscordError;
 use super::request::Request;
-use super::trouble::Trouble;
 use crate::discord::Snowflake;
 use crate::discord::events::{InteractionToken, Message};
-use crate::discord::message::{Callback, Outgoing};
-use crate::discord::wire::Method;
+use crate::discord::message::{Callback, OutgoingMessage};
+use crate::discord::transport::Method;
 
 const ORIGINAL: &str = "/webhooks/{}/{}/messages/@original";
 
@@ -18,10 +18,11 @@ impl Rest {
         interaction: Snowflake,
         token: &InteractionToken,
         callback: &Callback,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), DiscordError> {
         let parts = [&interaction.to_string(), token.0.as_str()];
-        let request = Request::new(Method::Post, "/interactions/{}/{}/callback", &parts).apart(&token.0);
-        self.ask(request.bringing(callback.body())).await.map(drop)
+        let request =
+            Request::new(Method::Post, "/interactions/{}/{}/callback", &parts).for_interaction(&token.0);
+        self.request_json(request.with_body(callback.to_body())).await.map(drop)
     }
 
     /// Edits the first response.
@@ -29,10 +30,10 @@ impl Rest {
         &self,
         application: Snowflake,
         token: &InteractionToken,
-        outgoing: &Outgoing,
-    ) -> Result<Message, Trouble> {
-        let request = original(Method::Patch, application, token).bringing(outgoing.edit());
-        read(Method::Patch, &self.ask(request).await?)
+        outgoing: &OutgoingMessage,
+    ) -> Result<Message, DiscordError> {
+        let request = original(Method::Patch, application, token).with_body(outgoing.edit_body());
+        parse_message(Method::Patch, &self.request_json(request).await?)
     }
 
     /// Deletes the first response.
@@ -40,8 +41,8 @@ impl Rest {
         &self,
         application: Snowflake,
         token: &InteractionToken,
-    ) -> Result<(), Trouble> {
-        self.ask(original(Method::Delete, application, token)).await.map(drop)
+    ) -> Result<(), DiscordError> {
+        self.request_json(original(Method::Delete, application, token)).await.map(drop)
     }
 
     /// Sends a further message.
@@ -49,14 +50,14 @@ impl Rest {
         &self,
         application: Snowflake,
         token: &InteractionToken,
-        outgoing: &Outgoing,
-    ) -> Result<Message, Trouble> {
+        outgoing: &OutgoingMessage,
+    ) -> Result<Message, DiscordError> {
         let parts = [&application.to_string(), token.0.as_str()];
-        let request = Request::new(Method::Post, "/webhooks/{}/{}", &parts).apart(&token.0);
-        read(Method::Post, &self.ask(request.bringing(outgoing.creation(None))).await?)
+        let request = Request::new(Method::Post, "/webhooks/{}/{}", &parts).for_interaction(&token.0);
+        parse_message(Method::Post, &self.request_json(request.with_body(outgoing.create_body(None))).await?)
     }
 }
 
 fn original(method: Method, application: Snowflake, token: &InteractionToken) -> Request {
-    Request::new(method, ORIGINAL, &[&application.to_string(), token.0.as_str()]).apart(&token.0)
+    Request::new(method, ORIGINAL, &[&application.to_string(), token.0.as_str()]).for_interaction(&token.0)
 }

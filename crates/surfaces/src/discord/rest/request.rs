@@ -1,11 +1,11 @@
 //! A request with the route whose limits apply.
 
-use crate::discord::limits::{Route, Weight};
-use crate::discord::wire::{Auth, Body, Call, Method};
+use crate::discord::rate_limits::{Route, Weight};
+use crate::discord::transport::{Auth, Body, HttpRequest, Method};
 
 pub struct Request {
     pub route: Route,
-    pub call: Call,
+    pub call: HttpRequest,
 }
 
 impl Request {
@@ -22,34 +22,34 @@ impl Request {
             path.push_str(piece);
         }
         Self {
-            route: Route { method, template, major, weight: Weight::Plain },
-            call: Call { method, path, body: Body::Empty, auth: Auth::Bot },
+            route: Route { method, template, major, weight: Weight::Normal },
+            call: HttpRequest { method, path, body: Body::Empty, auth: Auth::Bot },
         }
     }
 
     /// Sets the body.
-    pub fn bringing(mut self, body: Body) -> Self {
+    pub fn with_body(mut self, body: Body) -> Self {
         self.call.body = body;
         self
     }
 
     /// Appends a query.
-    pub fn asking(mut self, query: &str) -> Self {
+    pub fn with_query(mut self, query: &str) -> Self {
         self.call.path.push('?');
         self.call.path.push_str(query);
         self
     }
 
     /// Makes it the first to be delayed.
-    pub fn light(mut self) -> Self {
-        self.route.weight = Weight::Light;
+    pub fn low_priority(mut self) -> Self {
+        self.route.weight = Weight::LowPriority;
         self
     }
 
     /// Makes it an answer to an interaction: the path authorizes it, and `major` has limits of its
     /// own.
-    pub fn apart(mut self, major: &str) -> Self {
-        self.route.weight = Weight::Apart;
+    pub fn for_interaction(mut self, major: &str) -> Self {
+        self.route.weight = Weight::Interaction;
         self.route.major = major.to_owned();
         self.call.auth = Auth::Path;
         self

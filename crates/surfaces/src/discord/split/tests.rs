@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use super::*;
 
 #[track_caller]
-fn holds(text: &str) -> Vec<String> {
+fn split_and_check(text: &str) -> Vec<String> {
     let parts = split(text);
-    assert_eq!(joined(&parts), text, "nothing is lost and nothing is doubled");
+    assert_eq!(join(&parts), text, "nothing is lost and nothing is doubled");
     for (index, part) in parts.iter().enumerate() {
-        assert!(units(part) <= LONGEST, "part {index} has {} units", units(part));
+        assert!(units(part) <= MAX_UNITS, "part {index} has {} units", units(part));
         if index > 0 {
             assert!(units(part) >= 40, "part {index} has only {} units", units(part));
         }
@@ -22,12 +22,12 @@ fn holds(text: &str) -> Vec<String> {
 
 /// Returns the lengths of the parts of `text`.
 fn lengths(text: &str) -> Vec<usize> {
-    holds(text).iter().map(|part| units(part)).collect()
+    split_and_check(text).iter().map(|part| units(part)).collect()
 }
 
 /// ST-14: a text that fits is one message; empty text gives none.
 #[test]
-fn what_fits_is_never_split() {
+fn text_that_fits_is_not_split() {
     assert_eq!(split(""), [""; 0]);
     assert_eq!(lengths("hello"), [5]);
     assert_eq!(lengths(&"a".repeat(2000)), [2000]);
@@ -37,7 +37,7 @@ fn what_fits_is_never_split() {
 /// ST-13: splits between paragraphs, otherwise lines, otherwise words, if such a place is near the
 /// end; otherwise anywhere.
 #[test]
-fn a_long_text_is_split_where_it_hurts_least() {
+fn a_long_text_is_split_at_the_best_place() {
     let with = |at: usize, mark: &str| format!("{}{mark}{}", "a".repeat(at), "b".repeat(1500));
     assert_eq!(lengths(&with(1800, "\n\n"))[0], 1802);
     assert_eq!(lengths(&format!("{}\n\nc\nd e{}", "a".repeat(1800), "b".repeat(900)))[0], 1802);
@@ -45,7 +45,7 @@ fn a_long_text_is_split_where_it_hurts_least() {
     assert_eq!(lengths(&format!("{}\nd e{}", "a".repeat(1800), "b".repeat(900)))[0], 1801);
     assert_eq!(lengths(&with(1900, " "))[0], 1901);
     let far = lengths(&with(1500, "\n\n"))[0];
-    assert_eq!(far, ROOM - units(CLOSING), "a break that is far from the end is none");
+    assert_eq!(far, PART_UNITS - units(CLOSING), "a break that is far from the end is none");
     assert_eq!(lengths(&"a".repeat(4000)).len(), 3);
 }
 
@@ -53,20 +53,20 @@ fn a_long_text_is_split_where_it_hurts_least() {
 #[test]
 fn the_last_part_is_never_just_a_word() {
     for length in 2001..2100 {
-        holds(&"a".repeat(length));
-        holds(&format!("{} {}", "a".repeat(length - 10), "b".repeat(9)));
+        split_and_check(&"a".repeat(length));
+        split_and_check(&format!("{} {}", "a".repeat(length - 10), "b".repeat(9)));
     }
 }
 
 /// ST-19: lengths are counted as Discord counts, and grapheme clusters are not split.
 #[test]
-fn no_character_is_torn_apart() {
+fn grapheme_clusters_are_not_split() {
     let family = "👨‍👩‍👧‍👦";
     for (one, many) in [("😀", 1500), (family, 300), ("🇪🇸", 800), ("e\u{301}", 1500), ("👍🏽", 800)]
     {
         for before in 0..12 {
             let text = "x".repeat(before) + &one.repeat(many);
-            for part in holds(&text) {
+            for part in split_and_check(&text) {
                 assert_eq!(part.trim_start_matches('x').replace(one, ""), "", "{one} after {before}");
             }
         }
@@ -75,9 +75,9 @@ fn no_character_is_torn_apart() {
 
 /// D6: every part of a code block is a complete code block.
 #[test]
-fn a_code_block_is_closed_and_opened_again() {
+fn a_code_block_is_closed_and_reopened() {
     let code = "let x = 1;\n".repeat(500);
-    let parts = holds(&format!("look:\n```rust\n{code}```\ndone"));
+    let parts = split_and_check(&format!("look:\n```rust\n{code}```\ndone"));
     assert!(parts.len() > 2);
     for (index, part) in parts.iter().enumerate() {
         assert_eq!(part.matches(FENCE).count(), 2, "part {index}");
@@ -88,21 +88,21 @@ fn a_code_block_is_closed_and_opened_again() {
 }
 
 #[test]
-fn a_part_that_ends_in_a_fence_of_its_own_is_not_mistaken() {
+fn a_part_that_ends_in_its_own_fence_is_joined_correctly() {
     for length in 1900..2000 {
         let text = "a".repeat(length) + "\n```\nb\n```";
-        holds(&(text.clone() + &"c".repeat(300)));
-        holds(&(text.clone() + "```rust\n" + &"c".repeat(300)));
-        holds(&(text + "\n```" + &"c".repeat(300)));
+        split_and_check(&(text.clone() + &"c".repeat(300)));
+        split_and_check(&(text.clone() + "```rust\n" + &"c".repeat(300)));
+        split_and_check(&(text + "\n```" + &"c".repeat(300)));
     }
 }
 
 #[test]
-fn odd_texts_are_whole_too() {
+fn unusual_texts_are_split_without_loss() {
     for text in ["`", "``", FENCE, "````", " ", "\n", "\u{200b}", "\u{200f}\u{5d0}", "\u{301}", "a\r\n"] {
         for times in [1, 700, 2000, 4001] {
-            assert_eq!(joined(&split(&text.repeat(times))), text.repeat(times), "{text:?} {times} times");
-            assert!(split(&text.repeat(times)).iter().all(|part| units(part) <= LONGEST));
+            assert_eq!(join(&split(&text.repeat(times))), text.repeat(times), "{text:?} {times} times");
+            assert!(split(&text.repeat(times)).iter().all(|part| units(part) <= MAX_UNITS));
         }
     }
 }
@@ -138,12 +138,12 @@ proptest! {
 
     /// ST-14, ST-19, D6: the parts of any text are short enough and contain all of it once.
     #[test]
-    fn every_text_is_whole_again(pieces in proptest::collection::vec(piece(), 0..12)) {
+    fn any_text_is_split_without_loss(pieces in proptest::collection::vec(piece(), 0..12)) {
         let text = pieces.concat();
         let parts = split(&text);
-        prop_assert_eq!(joined(&parts), text.clone());
+        prop_assert_eq!(join(&parts), text.clone());
         for part in &parts {
-            prop_assert!(units(part) <= LONGEST);
+            prop_assert!(units(part) <= MAX_UNITS);
         }
         if !text.contains(FENCE) {
             prop_assert_eq!(parts.concat(), text);

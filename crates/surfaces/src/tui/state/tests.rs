@@ -6,28 +6,28 @@ use ratatui::backend::TestBackend;
 use serde_json::json;
 
 use super::*;
-use crate::client::Shown;
-use crate::terminal::glance::Glance;
-use crate::terminal::keys::To;
-use crate::terminal::screen::Look;
-use crate::tui::view::view;
+use crate::client::StreamEvent;
+use crate::terminal::keys::Motion;
+use crate::terminal::screen::TextStyle;
+use crate::terminal::status_line::StatusLine;
+use crate::tui::view::draw;
 
 /// A full screen, and the commands so far.
-struct Rig {
+struct TestScreen {
     state: Option<State>,
     at: Moment,
-    wishes: Vec<Wish>,
+    commands: Vec<Command>,
 }
 
-impl Rig {
+impl TestScreen {
     fn new() -> Self {
         let at = Moment { now: Instant::now(), clock: "2026-11-15T14:33[Europe/Berlin]".parse().unwrap() };
         let state = Some(State::new(History::default(), at.now));
-        Self { state, at, wishes: Vec::new() }
+        Self { state, at, commands: Vec::new() }
     }
 
     /// Returns a full screen with a short conversation and a filled day.
-    fn on_a_usual_day() -> Self {
+    fn with_filled_day() -> Self {
         let mut rig = Self::new();
         let due = |name: &str, words: &str| json!({ "name": name, "words": words });
         let today = json!({
@@ -40,63 +40,68 @@ impl Rig {
             "attention": { "held": [{}, {}], "quiet_until": null, "focus": { "on": "taxes", "until": {
                 "words": "today 15:20 · in 47 min" } } },
         });
-        let glance = Glance { today, spent: 0.31, pings: Some("2/3".to_owned()), limit: None };
+        let glance = StatusLine { today, spent: 0.31, pings: Some("2/3".to_owned()), limit: None };
         let schedule = json!({ "jobs": [
             { "name": "mail", "open": { "state": "running" } }, { "name": "groceries", "open": null },
         ] });
         let updates = json!({ "updates": [{}] });
         let health = json!({ "brain": "offline" });
-        rig.happen(Event::Looked(Box::new(Looked { glance, schedule, health, updates })));
-        rig.happen(Event::Read(json!({ "messages": [
+        rig.dispatch(Event::OverviewRead(Box::new(Overview {
+            status_line: glance,
+            schedule,
+            health,
+            updates,
+        })));
+        rig.dispatch(Event::MessagesRead(json!({ "messages": [
             { "by": "human", "text": "what should i do first?" },
             { "by": "assistant", "text": "shoes on, keys from the hook. you leave in 2 minutes." },
         ] })));
-        rig.shown("hello", json!({ "running": [], "fork": null }));
+        rig.stream_event("hello", json!({ "running": [], "fork": null }));
         rig
     }
 
-    fn happen(&mut self, event: Event) {
+    fn dispatch(&mut self, event: Event) {
         let (state, wishes) = self.state.take().unwrap().update(event, &self.at);
         self.state = Some(state);
-        self.wishes.extend(wishes);
+        self.commands.extend(wishes);
     }
 
-    fn shown(&mut self, name: &str, data: Value) {
-        self.happen(Event::Shown(Shown { name: name.to_owned(), data }));
+    fn stream_event(&mut self, name: &str, data: Value) {
+        self.dispatch(Event::Stream(StreamEvent { name: name.to_owned(), data }));
     }
 
     fn press(&mut self, key: Key) {
-        self.happen(Event::Key(key));
+        self.dispatch(Event::Key(key));
     }
 
     fn type_in(&mut self, words: &str) {
-        words.chars().for_each(|letter| self.press(Key::Letter(letter)));
+        words.chars().for_each(|letter| self.press(Key::Char(letter)));
     }
 
     fn function(&mut self, number: u8) {
-        self.press(Key::Pane(keys::Pane::Function(number)));
+        self.press(Key::Pane(keys::PaneKey::Function(number)));
     }
 
-    fn page(&mut self, way: Way) {
-        self.press(Key::Pane(keys::Pane::Page(way)));
+    fn page(&mut self, way: Direction) {
+        self.press(Key::Pane(keys::PaneKey::Page(way)));
     }
 
-    fn drawn(&self, (columns, rows): (u16, u16)) -> String {
+    fn draw(&self, (columns, rows): (u16, u16)) -> String {
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         let state = self.state.as_ref().unwrap();
-        terminal.draw(|frame| view(state, &self.at, Look::Plain, frame)).unwrap();
+        terminal.draw(|frame| draw(state, &self.at, TextStyle::Plain, frame)).unwrap();
         let drawn = terminal.backend().to_string();
         drawn.lines().map(|line| format!("{}\n", line.split('"').nth(1).unwrap_or_default())).collect()
     }
 }
 
-fn check(rig: &Rig, size: (u16, u16), expected: &Expect) {
-    expected.assert_eq(&rig.drawn(size));
+fn check(rig: &TestScreen, size: (u16, u16), expected: &Expect) {
+    expected.assert_eq(&rig.draw(size));
 }
 
 #[test]
-fn the_conversation_stands_beside_the_day() {
-    let mut rig = Rig::on_a_usual_day();
+fn the_conversation_is_shown_next_to_the_day() {
+    let mut rig = TestScreen::with_filled_day();
     rig.type_in("and then?");
     check(
         &rig,
@@ -132,7 +137,7 @@ fn the_conversation_stands_beside_the_day() {
 
 #[test]
 fn a_small_terminal_shows_one_pane_at_a_time() {
-    let mut rig = Rig::on_a_usual_day();
+    let mut rig = TestScreen::with_filled_day();
     check(
         &rig,
         (40, 15),
@@ -177,15 +182,15 @@ fn a_small_terminal_shows_one_pane_at_a_time() {
         "#]],
     );
     rig.press(Key::Escape);
-    assert!(rig.drawn((40, 15)).contains("main"));
+    assert!(rig.draw((40, 15)).contains("main"));
     for size in [(1, 1), (2, 3), (9, 4), (200, 60)] {
-        rig.drawn(size);
+        rig.draw(size);
     }
 }
 
 #[test]
-fn the_keys_are_told() {
-    let mut rig = Rig::on_a_usual_day();
+fn the_help_shows_the_keys() {
+    let mut rig = TestScreen::with_filled_day();
     rig.function(1);
     check(
         &rig,
@@ -212,13 +217,13 @@ fn the_keys_are_told() {
         "#]],
     );
     rig.function(1);
-    assert!(rig.drawn((70, 18)).contains("shoes on"));
+    assert!(rig.draw((70, 18)).contains("shoes on"));
 }
 
 #[test]
 fn a_reminder_rings_in_the_conversation_and_a_letter_answers_it() {
-    let mut rig = Rig::on_a_usual_day();
-    rig.wishes.clear();
+    let mut rig = TestScreen::with_filled_day();
+    rig.commands.clear();
     let rang = "2026-11-15T13:35:00Z";
     let buttons = json!([{ "label": "Done", "press": "act:rem_done:7c" }]);
     let card = |state: &str| {
@@ -227,13 +232,13 @@ fn a_reminder_rings_in_the_conversation_and_a_letter_answers_it() {
             "buttons": buttons,
         })
     };
-    rig.shown("card", card("open"));
-    assert_eq!(rig.wishes, [Wish::Ring("⏰ 14:35 leave".to_owned()), Wish::Look]);
+    rig.stream_event("card", card("open"));
+    assert_eq!(rig.commands, [Command::Bell("⏰ 14:35 leave".to_owned()), Command::FetchOverview]);
     rig.type_in("d");
     rig.press(Key::Enter);
     let done = Wanted::Press("act:rem_done:7c".to_owned(), String::new());
-    assert_eq!(rig.wishes[2..], [Wish::Talk(done)]);
-    rig.shown("card", card("done"));
+    assert_eq!(rig.commands[2..], [Command::Chat(done)]);
+    rig.stream_event("card", card("done"));
     check(
         &rig,
         (40, 15),
@@ -258,14 +263,14 @@ fn a_reminder_rings_in_the_conversation_and_a_letter_answers_it() {
 }
 
 #[test]
-fn an_answer_comes_word_by_word_and_what_goes_on_is_told() {
-    let mut rig = Rig::on_a_usual_day();
+fn an_answer_is_streamed_and_running_work_is_shown() {
+    let mut rig = TestScreen::with_filled_day();
     rig.type_in("hello");
     rig.press(Key::Enter);
-    assert!(rig.wishes.contains(&Wish::Talk(Wanted::Say("hello".to_owned()))));
-    rig.happen(Event::Sent);
-    rig.shown("began", json!({ "turn": 7, "answers": 3 }));
-    rig.shown("working", json!({ "turn": 7, "tool": "Read(notes.md)", "doing": "runs" }));
+    assert!(rig.commands.contains(&Command::Chat(Wanted::Submit("hello".to_owned()))));
+    rig.dispatch(Event::Sent);
+    rig.stream_event("began", json!({ "turn": 7, "answers": 3 }));
+    rig.stream_event("working", json!({ "turn": 7, "tool": "Read(notes.md)", "doing": "runs" }));
     rig.at.now += Duration::from_secs(14);
     check(
         &rig,
@@ -288,84 +293,84 @@ fn an_answer_comes_word_by_word_and_what_goes_on_is_told() {
         └ F1 help  F2-F4 panes ────────────────┘
     "#]],
     );
-    rig.shown("progress", json!({ "turn": 8, "note": "Another turn." }));
-    assert!(!rig.drawn((40, 15)).contains("Another"));
-    rig.shown("progress", json!({ "turn": 7, "note": "First the notes, then the mail." }));
-    let drawn = rig.drawn((40, 15));
+    rig.stream_event("progress", json!({ "turn": 8, "note": "Another turn." }));
+    assert!(!rig.draw((40, 15)).contains("Another"));
+    rig.stream_event("progress", json!({ "turn": 7, "note": "First the notes, then the mail." }));
+    let drawn = rig.draw((40, 15));
     assert!(drawn.contains("┌ reading… 14 s · First the notes, then"), "{drawn}");
-    rig.shown("delta", json!({ "turn": 7, "text": "good mor" }));
-    assert!(!rig.drawn((40, 15)).contains("First the notes"));
-    assert!(rig.drawn((40, 15)).contains("  good mor"));
-    assert!(!rig.drawn((40, 15)).contains("reading"));
+    rig.stream_event("delta", json!({ "turn": 7, "text": "good mor" }));
+    assert!(!rig.draw((40, 15)).contains("First the notes"));
+    assert!(rig.draw((40, 15)).contains("  good mor"));
+    assert!(!rig.draw((40, 15)).contains("reading"));
     rig.press(Key::Escape);
-    assert_eq!(rig.wishes.last(), Some(&Wish::Talk(Wanted::Say("/stop".to_owned()))));
+    assert_eq!(rig.commands.last(), Some(&Command::Chat(Wanted::Submit("/stop".to_owned()))));
 }
 
 #[test]
-fn what_was_said_long_ago_is_a_page_away() {
-    let mut rig = Rig::new();
+fn older_messages_are_reached_by_page_up() {
+    let mut rig = TestScreen::new();
     let said = (0..40).map(|number| json!({ "by": "assistant", "text": format!("line {number}") }));
-    rig.happen(Event::Read(json!({ "messages": said.collect::<Vec<_>>() })));
-    assert!(rig.drawn((40, 15)).contains("line 39"));
-    rig.page(Way::Earlier);
-    let drawn = rig.drawn((40, 15));
+    rig.dispatch(Event::MessagesRead(json!({ "messages": said.collect::<Vec<_>>() })));
+    assert!(rig.draw((40, 15)).contains("line 39"));
+    rig.page(Direction::Earlier);
+    let drawn = rig.draw((40, 15));
     assert!(drawn.contains("line 31") && !drawn.contains("line 32"), "{drawn}");
-    (0..20).for_each(|_| rig.page(Way::Earlier));
-    assert!(rig.drawn((40, 15)).contains("line 0 "), "{}", rig.drawn((40, 15)));
+    (0..20).for_each(|_| rig.page(Direction::Earlier));
+    assert!(rig.draw((40, 15)).contains("line 0 "), "{}", rig.draw((40, 15)));
     rig.press(Key::Escape);
-    assert!(rig.drawn((40, 15)).contains("line 39"));
+    assert!(rig.draw((40, 15)).contains("line 39"));
 }
 
 #[test]
-fn a_long_line_grows_and_keeps_its_cursor_in_sight() {
-    let mut rig = Rig::new();
+fn a_long_input_grows_and_keeps_its_cursor_visible() {
+    let mut rig = TestScreen::new();
     rig.press(Key::Pasted("one\ntwo\nthree\nfour\nfive\nsix\nseven".to_owned()));
-    let drawn = rig.drawn((40, 15));
+    let drawn = rig.draw((40, 15));
     assert!(drawn.contains("seven") && !drawn.contains("two"), "{drawn}");
-    rig.press(Key::Move(To::Start));
-    (0..6).for_each(|_| rig.press(Key::Recall(Way::Earlier)));
-    assert!(rig.drawn((40, 15)).contains("> one"), "{}", rig.drawn((40, 15)));
+    rig.press(Key::Move(Motion::Start));
+    (0..6).for_each(|_| rig.press(Key::Recall(Direction::Earlier)));
+    assert!(rig.draw((40, 15)).contains("> one"), "{}", rig.draw((40, 15)));
 }
 
 #[test]
-fn an_assistant_that_went_away_is_looked_for_and_read_again() {
-    let mut rig = Rig::on_a_usual_day();
-    rig.wishes.clear();
-    rig.happen(Event::Gone);
-    let drawn = rig.drawn((80, 24));
+fn messages_are_read_again_after_reconnecting() {
+    let mut rig = TestScreen::with_filled_day();
+    rig.commands.clear();
+    rig.dispatch(Event::Closed);
+    let drawn = rig.draw((80, 24));
     assert!(drawn.contains("not running; looking for it"), "{drawn}");
-    rig.at.now += LOOK * 2;
-    rig.happen(Event::Woke);
-    assert_eq!(rig.wishes, [], "there is nobody to ask");
-    rig.happen(Event::Back);
-    rig.shown("hello", json!({ "running": [], "fork": { "branch": "fork/a", "topic": "taxes" } }));
-    assert_eq!(rig.wishes, [Wish::Read, Wish::Look]);
-    let drawn = rig.drawn((80, 24));
+    rig.at.now += FETCH_INTERVAL * 2;
+    rig.dispatch(Event::Woke);
+    assert_eq!(rig.commands, [], "there is nobody to ask");
+    rig.dispatch(Event::Reconnected);
+    rig.stream_event("hello", json!({ "running": [], "fork": { "branch": "fork/a", "topic": "taxes" } }));
+    assert_eq!(rig.commands, [Command::FetchMessages, Command::FetchOverview]);
+    let drawn = rig.draw((80, 24));
     assert!(drawn.contains(" aside: taxes ") && drawn.contains("⑂ taxes"), "{drawn}");
 }
 
 #[test]
-fn an_assistant_that_stands_still_is_not_called_gone() {
-    let mut rig = Rig::on_a_usual_day();
-    rig.happen(Event::Still);
-    let drawn = rig.drawn((80, 24));
+fn a_hung_daemon_is_not_shown_as_stopped() {
+    let mut rig = TestScreen::with_filled_day();
+    rig.dispatch(Event::Unresponsive);
+    let drawn = rig.draw((80, 24));
     assert!(drawn.contains("stands still; looking for it") && !drawn.contains("not running"), "{drawn}");
 }
 
 #[test]
-fn things_are_looked_at_again_after_a_while() {
-    let mut rig = Rig::new();
-    assert_eq!(rig.state.as_ref().unwrap().wakes(rig.at.now), rig.at.now + LOOK);
-    rig.at.now += LOOK;
-    rig.happen(Event::Woke);
-    assert_eq!(rig.wishes, [Wish::Look]);
+fn the_overview_is_fetched_periodically() {
+    let mut rig = TestScreen::new();
+    assert_eq!(rig.state.as_ref().unwrap().next_wake(rig.at.now), rig.at.now + FETCH_INTERVAL);
+    rig.at.now += FETCH_INTERVAL;
+    rig.dispatch(Event::Woke);
+    assert_eq!(rig.commands, [Command::FetchOverview]);
 }
 
 #[test]
-fn ctrl_c_twice_leaves() {
-    let mut rig = Rig::new();
+fn ctrl_c_twice_quits() {
+    let mut rig = TestScreen::new();
     rig.press(Key::Interrupt);
-    assert!(rig.drawn((80, 24)).contains("ctrl+c once more leaves"));
+    assert!(rig.draw((80, 24)).contains("ctrl+c once more leaves"));
     rig.press(Key::Interrupt);
-    assert_eq!(rig.wishes, [Wish::Talk(Wanted::Leave)]);
+    assert_eq!(rig.commands, [Command::Chat(Wanted::Quit)]);
 }

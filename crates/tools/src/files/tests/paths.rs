@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{Rig, SECRET};
 
 /// Prefixes, targets and suffixes that are combined into paths.
-const FRONTS: [&str; 22] = [
+const PREFIXES: [&str; 22] = [
     "",
     "./",
     "/",
@@ -36,7 +36,7 @@ const FRONTS: [&str; 22] = [
     "missing/../",
     "/proc/self/cwd/",
 ];
-const PLACES: [&str; 26] = [
+const TARGETS: [&str; 26] = [
     "state/secret",
     "STATE/secret",
     "State/secret",
@@ -64,7 +64,7 @@ const PLACES: [&str; 26] = [
     "filelink",
     "etc/passwd",
 ];
-const BACKS: [&str; 9] = ["", "/", "/.", "\0", " ", ".", "//", "/../secret", "\n"];
+const SUFFIXES: [&str; 9] = ["", "/", "/.", "\0", " ", ".", "//", "/../secret", "\n"];
 
 /// Returns every file below `dir` with its content.
 fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -83,11 +83,11 @@ fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn paths(rig: &Rig) -> Vec<String> {
-    let data = rig.at("data");
+    let data = rig.path("data");
     let mut paths = Vec::new();
-    for front in FRONTS {
-        for place in PLACES {
-            for back in BACKS {
+    for front in PREFIXES {
+        for place in TARGETS {
+            for back in SUFFIXES {
                 paths.push(format!("{front}{place}{back}").replace("{data}", data.to_str().unwrap()));
             }
         }
@@ -95,20 +95,20 @@ fn paths(rig: &Rig) -> Vec<String> {
     paths
 }
 
-fn with_links() -> Rig {
+fn rig_with_links() -> Rig {
     let rig = Rig::new();
-    symlink("../outside", rig.at("data/link")).unwrap();
-    symlink("state", rig.at("data/slink")).unwrap();
-    symlink("..", rig.at("data/up")).unwrap();
-    symlink("../..", rig.at("data/notes/up")).unwrap();
-    symlink("state/secret", rig.at("data/filelink")).unwrap();
-    fs::hard_link(rig.at("data/state/secret"), rig.at("data/notes/hard.md")).unwrap();
+    symlink("../outside", rig.path("data/link")).unwrap();
+    symlink("state", rig.path("data/slink")).unwrap();
+    symlink("..", rig.path("data/up")).unwrap();
+    symlink("../..", rig.path("data/notes/up")).unwrap();
+    symlink("state/secret", rig.path("data/filelink")).unwrap();
+    fs::hard_link(rig.path("data/state/secret"), rig.path("data/notes/hard.md")).unwrap();
     rig
 }
 
 /// Calls every tool with `path`: the tool functions themselves, since the runtime would slow the
 /// race down.
-fn every_tool(rig: &Rig, path: &str) -> Vec<Result<String, String>> {
+fn call_every_tool(rig: &Rig, path: &str) -> Vec<Result<String, String>> {
     let edit = json!({"file_path": path, "old_string": SECRET, "new_string": "PWNED"});
     let grep = json!({"pattern": ".", "path": path, "output_mode": "content"});
     let folder = path.trim_end_matches("/secret");
@@ -124,23 +124,23 @@ fn every_tool(rig: &Rig, path: &str) -> Vec<Result<String, String>> {
 
 /// I9: 5,000 paths through every tool; nothing outside and nothing of the program is read or written.
 #[test]
-fn no_path_leads_outside_or_into_what_is_closed() {
-    let rig = with_links();
-    let closed = || ["data/state", "data/.git", "outside"].map(|dir| contents(&rig.at(dir)));
+fn no_path_leads_outside_or_into_closed_folders() {
+    let rig = rig_with_links();
+    let closed = || ["data/state", "data/.git", "outside"].map(|dir| contents(&rig.path(dir)));
     let before = closed();
     let paths = paths(&rig);
     assert!(paths.len() >= 5_000, "{}", paths.len());
     let mut opened = 0;
     for path in &paths {
-        for told in every_tool(&rig, path) {
-            opened += usize::from(told.is_ok());
-            let told = told.unwrap_or_else(|refused| refused);
+        for text in call_every_tool(&rig, path) {
+            opened += usize::from(text.is_ok());
+            let text = text.unwrap_or_else(|refused| refused);
             // Created files are deleted, otherwise searching takes longer and longer.
-            if let Some((name, _)) = told.strip_prefix("made `").and_then(|told| told.rsplit_once("`: ")) {
-                fs::remove_file(rig.at("data").join(name)).unwrap();
+            if let Some((name, _)) = text.strip_prefix("made `").and_then(|text| text.rsplit_once("`: ")) {
+                fs::remove_file(rig.path("data").join(name)).unwrap();
             }
-            assert!(!told.contains(SECRET), "{path:?} told the secret");
-            assert!(!told.contains("root:x:"), "{path:?} led to another file of the machine");
+            assert!(!text.contains(SECRET), "{path:?} told the secret");
+            assert!(!text.contains("root:x:"), "{path:?} led to another file of the machine");
         }
     }
     assert!(opened > 100, "only {opened} calls worked: the paths prove little");
@@ -152,12 +152,12 @@ fn no_path_leads_outside_or_into_what_is_closed() {
 
 /// I9: a folder is swapped for a link 10,000 times during the walks.
 #[test]
-fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
+fn folder_swapped_for_a_link_is_refused() {
     let rig = Rig::new();
-    fs::write(rig.at("data/notes/secret"), "nothing special").unwrap();
-    symlink("../outside", rig.at("data/out")).unwrap();
-    symlink("state", rig.at("data/in")).unwrap();
-    let closed = || ["data/state", "outside"].map(|dir| contents(&rig.at(dir)));
+    fs::write(rig.path("data/notes/secret"), "nothing special").unwrap();
+    symlink("../outside", rig.path("data/out")).unwrap();
+    symlink("state", rig.path("data/in")).unwrap();
+    let closed = || ["data/state", "outside"].map(|dir| contents(&rig.path(dir)));
     let before = closed();
     let enough = AtomicBool::new(false);
     let mut worked = 0;
@@ -165,8 +165,8 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
     std::thread::scope(|scope| {
         let swapper = scope.spawn(|| {
             for turn in 0.. {
-                let real = rig.at("data/notes");
-                let trap = rig.at(["data/out", "data/in"][turn / 2 % 2]);
+                let real = rig.path("data/notes");
+                let trap = rig.path(["data/out", "data/in"][turn / 2 % 2]);
                 renameat_with(CWD, &real, CWD, &trap, RenameFlags::EXCHANGE).unwrap();
                 if turn >= 10_000 && enough.load(Ordering::Acquire) {
                     return;
@@ -174,10 +174,10 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
             }
         });
         while !swapper.is_finished() {
-            for told in every_tool(&rig, "notes/secret") {
-                match told {
-                    Ok(told) => {
-                        assert!(!told.contains(SECRET) && !told.contains("deep"), "{told}");
+            for result in call_every_tool(&rig, "notes/secret") {
+                match result {
+                    Ok(result) => {
+                        assert!(!result.contains(SECRET) && !result.contains("deep"), "{result}");
                         worked += 1;
                     }
                     Err(_) => refused += 1,

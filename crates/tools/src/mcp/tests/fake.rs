@@ -34,7 +34,7 @@ impl Request {
         url.query_pairs().into_owned().collect()
     }
 
-    fn read(bytes: &[u8]) -> Self {
+    fn parse(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let mut lines = head.lines();
@@ -53,24 +53,24 @@ impl Request {
 }
 
 /// The closure's answer.
-pub enum Answer {
+pub enum FakeResponse {
     /// A whole response.
-    Whole(String),
+    Complete(String),
     /// The first part is sent at once, and the rest when another request is `released`.
-    Held(String, Arc<tokio::sync::Notify>, String),
+    Split(String, Arc<tokio::sync::Notify>, String),
 }
 
-pub fn json(status: &str, body: &Value) -> Answer {
-    Answer::Whole(http(status, "content-type: application/json\r\n", &body.to_string()))
+pub fn json_response(status: &str, body: &Value) -> FakeResponse {
+    FakeResponse::Complete(http(status, "content-type: application/json\r\n", &body.to_string()))
 }
 
 /// Serves until the set is dropped; returns the origin.
 pub async fn serve(
-    answer: impl Fn(&str, &Request) -> Answer + Send + Sync + 'static,
+    answer: impl Fn(&str, &Request) -> FakeResponse + Send + Sync + 'static,
 ) -> (String, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
-    let here = origin.clone();
+    let own_origin = origin.clone();
     let answer = Arc::new(answer);
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
@@ -78,13 +78,13 @@ pub async fn serve(
         loop {
             let (socket, _) = listener.accept().await.unwrap();
             let answer = Arc::clone(&answer);
-            let here = here.clone();
+            let own_origin = own_origin.clone();
             connections.spawn(async move {
                 let mut socket = socket;
-                let request = received(&mut socket).await;
-                match answer(&here, &request) {
-                    Answer::Whole(text) => drop(socket.write_all(text.as_bytes()).await),
-                    Answer::Held(first, released, rest) => {
+                let request = read_request(&mut socket).await;
+                match answer(&own_origin, &request) {
+                    FakeResponse::Complete(text) => drop(socket.write_all(text.as_bytes()).await),
+                    FakeResponse::Split(first, released, rest) => {
                         let _ = socket.write_all(first.as_bytes()).await;
                         released.notified().await;
                         let _ = socket.write_all(rest.as_bytes()).await;
@@ -96,7 +96,7 @@ pub async fn serve(
     (origin, tasks)
 }
 
-async fn received(socket: &mut TcpStream) -> Request {
+async fn read_request(socket: &mut TcpStream) -> Request {
     let mut request = Vec::new();
     while !is_whole(&request) {
         let mut part = [0; 4096];
@@ -104,5 +104,5 @@ async fn received(socket: &mut TcpStream) -> Request {
         assert!(read > 0, "the client went away");
         request.extend(&part[..read]);
     }
-    Request::read(&request)
+    Request::parse(&request)
 }

@@ -3,49 +3,52 @@
 use super::*;
 
 /// The tool list of a server whose tool has these annotations.
-fn annotated(annotations: &str) -> String {
+fn tools_with_annotations(annotations: &str) -> String {
     TOOLS.replace("\"inputSchema\"", &format!("\"annotations\":{annotations},\"inputSchema\""))
 }
 
-fn server(kinds: &str) -> (Vec<Named>, Vec<String>) {
-    read(&format!(r#"{{"mcpServers":{{"notes":{{"command":"x","kinds":{kinds}}}}}}}"#))
+fn config_with_kinds(kinds: &str) -> (Vec<ServerConfig>, Vec<String>) {
+    parse_config(&format!(r#"{{"mcpServers":{{"notes":{{"command":"x","kinds":{kinds}}}}}}}"#))
 }
 
 #[test]
-fn the_file_declares_kinds_and_a_wrong_word_is_named() {
-    let (named, wrong) =
-        server(r#"{"find":"read","add":"own","open":"fetch","look":"search","mail":"send"}"#);
-    assert_eq!(wrong, Vec::<String>::new());
-    let kinds: Vec<ServerKind> = named[0].kinds.values().copied().collect();
+fn config_declares_kinds_and_rejects_unknown_ones() {
+    let (named, problems) =
+        config_with_kinds(r#"{"find":"read","add":"own","open":"fetch","look":"search","mail":"send"}"#);
+    assert_eq!(problems, Vec::<String>::new());
+    let kinds: Vec<ServerToolKind> = named[0].kinds.values().copied().collect();
     let [add, find, look, mail, open] = kinds[..] else { panic!("{kinds:?}") };
-    assert_eq!([find, add, open, look, mail], ServerKind::ALL);
-    let (named, wrong) = server(r#"{"find":"reads"}"#);
+    assert_eq!([find, add, open, look, mail], ServerToolKind::ALL);
+    let (named, problems) = config_with_kinds(r#"{"find":"reads"}"#);
     assert!(named.is_empty());
     let told = "the kind of `find` is `reads`; it can be `read`, `own`, `fetch`, `search`, `send`";
-    assert!(wrong[0].contains(told), "{wrong:?}");
+    assert!(problems[0].contains(told), "{problems:?}");
 }
 
 #[test]
-fn a_declared_tool_that_is_not_offered_is_named() {
-    let kinds = BTreeMap::from([("find".to_owned(), ServerKind::Read)]);
+fn missing_tool_with_a_kind_is_reported() {
+    let kinds = BTreeMap::from([("find".to_owned(), ServerToolKind::Read)]);
     let listed = [json!({ "name": "add", "inputSchema": {} })];
-    let (_, wrong) = Offer::read("notes", &listed, &kinds);
+    let (_, wrong) = ToolOffer::parse_list("notes", &listed, &kinds);
     assert_eq!(wrong, ["notes: `kinds` in mcp.json names `find`, which the server does not offer."]);
 }
 
 /// Only explicit annotations count, and none that let the input leave the server. `mcp.json` takes
 /// precedence.
 #[test]
-fn annotations_state_a_kind_and_the_file_overrides_it() {
-    let kind = |annotations: Value, kinds: &[(&str, ServerKind)]| {
+fn annotations_state_a_kind_and_the_config_overrides_it() {
+    let kind = |annotations: Value, kinds: &[(&str, ServerToolKind)]| {
         let listed = [json!({ "name": "x", "inputSchema": {}, "annotations": annotations })];
         let kinds = kinds.iter().map(|(tool, kind)| ((*tool).to_owned(), *kind)).collect();
-        Offer::read("s", &listed, &kinds).0[0].kind
+        ToolOffer::parse_list("s", &listed, &kinds).0[0].kind
     };
     let hints = |read: bool, destroys: bool, open: bool| json!({ "readOnlyHint": read, "destructiveHint": destroys, "openWorldHint": open });
-    assert_eq!(kind(hints(true, false, false), &[]), Some(ServerKind::Read));
-    assert_eq!(kind(json!({ "readOnlyHint": true, "openWorldHint": false }), &[]), Some(ServerKind::Read));
-    assert_eq!(kind(hints(false, false, false), &[]), Some(ServerKind::Own));
+    assert_eq!(kind(hints(true, false, false), &[]), Some(ServerToolKind::Read));
+    assert_eq!(
+        kind(json!({ "readOnlyHint": true, "openWorldHint": false }), &[]),
+        Some(ServerToolKind::Read)
+    );
+    assert_eq!(kind(hints(false, false, false), &[]), Some(ServerToolKind::Own));
     for unknown in [
         hints(true, false, true),
         hints(false, true, false),
@@ -58,46 +61,50 @@ fn annotations_state_a_kind_and_the_file_overrides_it() {
     ] {
         assert_eq!(kind(unknown.clone(), &[]), None, "{unknown}");
     }
-    assert_eq!(kind(hints(true, false, false), &[("x", ServerKind::Send)]), Some(ServerKind::Send));
-    assert_eq!(kind(json!({}), &[("x", ServerKind::Own)]), Some(ServerKind::Own));
+    assert_eq!(kind(hints(true, false, false), &[("x", ServerToolKind::Send)]), Some(ServerToolKind::Send));
+    assert_eq!(kind(json!({}), &[("x", ServerToolKind::Own)]), Some(ServerToolKind::Own));
 }
 
 #[test]
-fn a_kind_and_the_annotations_are_part_of_what_is_accepted() {
-    let print = |annotations: Value, kinds: BTreeMap<String, ServerKind>| {
+fn kind_and_annotations_are_part_of_the_fingerprint() {
+    let fingerprint = |annotations: Value, kinds: BTreeMap<String, ServerToolKind>| {
         let listed = [json!({ "name": "x", "inputSchema": {}, "annotations": annotations })];
-        Offer::read("s", &listed, &kinds).0[0].fingerprint()
+        ToolOffer::parse_list("s", &listed, &kinds).0[0].fingerprint()
     };
     let kinds = |kind| BTreeMap::from([("x".to_owned(), kind)]);
-    let prints = [
-        print(json!({}), BTreeMap::new()),
-        print(json!({}), kinds(ServerKind::Read)),
-        print(json!({}), kinds(ServerKind::Send)),
-        print(json!({ "openWorldHint": true }), BTreeMap::new()),
-        print(json!({ "openWorldHint": false }), BTreeMap::new()),
-        print(json!({ "openWorldHint": false }), kinds(ServerKind::Read)),
-        print(json!({ "readOnlyHint": true, "openWorldHint": false }), BTreeMap::new()),
+    let fingerprints = [
+        fingerprint(json!({}), BTreeMap::new()),
+        fingerprint(json!({}), kinds(ServerToolKind::Read)),
+        fingerprint(json!({}), kinds(ServerToolKind::Send)),
+        fingerprint(json!({ "openWorldHint": true }), BTreeMap::new()),
+        fingerprint(json!({ "openWorldHint": false }), BTreeMap::new()),
+        fingerprint(json!({ "openWorldHint": false }), kinds(ServerToolKind::Read)),
+        fingerprint(json!({ "readOnlyHint": true, "openWorldHint": false }), BTreeMap::new()),
     ];
-    let different: std::collections::BTreeSet<&String> = prints.iter().collect();
-    assert_eq!(different.len(), prints.len(), "{prints:?}");
-    assert_eq!(print(json!({ "title": "X" }), BTreeMap::new()), prints[0], "other annotations say nothing");
+    let different: std::collections::BTreeSet<&String> = fingerprints.iter().collect();
+    assert_eq!(different.len(), fingerprints.len(), "{fingerprints:?}");
+    assert_eq!(
+        fingerprint(json!({ "title": "X" }), BTreeMap::new()),
+        fingerprints[0],
+        "other annotations say nothing"
+    );
 }
 
 /// A kind counts once it is accepted. A tool with changed annotations has no kind and is off until
 /// it is accepted again.
 #[tokio::test]
-async fn a_tool_has_its_kind_as_long_as_it_is_as_accepted() {
+async fn changed_tool_loses_its_kind() {
     let dir = tempfile::tempdir().unwrap();
     let flag = dir.path().join("changed");
-    let calm = r#"{"readOnlyHint":true,"openWorldHint":false}"#;
+    let read_only = r#"{"readOnlyHint":true,"openWorldHint":false}"#;
     let other = r#"{"readOnlyHint":true}"#;
-    let calm = annotated(calm);
-    let other = annotated(other);
-    let list = format!("if [ -e '{0}' ]; then echo '{other}'; else echo '{calm}'; fi", flag.display());
-    let rig = Rig::new(vec![("notes", script(&echo(HELLO), &list, &echo(DONE)))]);
+    let read_only = tools_with_annotations(read_only);
+    let other = tools_with_annotations(other);
+    let list = format!("if [ -e '{0}' ]; then echo '{other}'; else echo '{read_only}'; fi", flag.display());
+    let rig = Rig::new(vec![("notes", script_server(&echo(INITIALIZED), &list, &echo(CALL_RESULT)))]);
     assert_eq!(rig.servers.kind("mcp__notes__note").await, None);
     rig.accept().await;
-    assert_eq!(rig.servers.kind("mcp__notes__note").await, Some(ServerKind::Read));
+    assert_eq!(rig.servers.kind("mcp__notes__note").await, Some(ServerToolKind::Read));
     assert_eq!(rig.servers.kind("mcp__notes__none").await, None);
     assert_eq!(rig.servers.kind("mcp__none__note").await, None);
     std::fs::write(&flag, "").unwrap();
@@ -109,14 +116,14 @@ async fn a_tool_has_its_kind_as_long_as_it_is_as_accepted() {
 /// The user has accepted the old and the new form of a tool. A call permitted for the old kind is
 /// not made.
 #[tokio::test]
-async fn a_call_is_not_made_with_another_kind_than_it_was_decided_by() {
+async fn call_with_a_changed_kind_is_not_made() {
     let dir = tempfile::tempdir().unwrap();
     let flag = dir.path().join("changed");
-    let calm = annotated(r#"{"readOnlyHint":true,"openWorldHint":false}"#);
-    let list = format!("if [ -e '{0}' ]; then echo '{TOOLS}'; else echo '{calm}'; fi", flag.display());
-    let rig = Rig::new(vec![("notes", script(&echo(HELLO), &list, &echo(DONE)))]);
+    let read_only = tools_with_annotations(r#"{"readOnlyHint":true,"openWorldHint":false}"#);
+    let list = format!("if [ -e '{0}' ]; then echo '{TOOLS}'; else echo '{read_only}'; fi", flag.display());
+    let rig = Rig::new(vec![("notes", script_server(&echo(INITIALIZED), &list, &echo(CALL_RESULT)))]);
     rig.accept().await;
-    assert_eq!(rig.servers.kind("mcp__notes__note").await, Some(ServerKind::Read));
+    assert_eq!(rig.servers.kind("mcp__notes__note").await, Some(ServerToolKind::Read));
     std::fs::write(&flag, "").unwrap();
     rig.accept().await;
     assert!(rig.call("mcp__notes__note").await.contains("was changed meanwhile and was not called"));

@@ -8,20 +8,20 @@ use reqwest::Url;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::fake::{Answer, Request, json as answered, serve};
+use super::fake::{FakeResponse, Request, json_response as answered, serve};
 use super::*;
 
 /// The state of the fake: the challenge of the open sign-in, the valid token, and variations.
 #[derive(Default)]
-struct Account {
+struct FakeAuthorization {
     challenge: Mutex<String>,
-    good: Mutex<String>,
+    valid_token: Mutex<String>,
     /// The sign-in was revoked: refreshing is refused.
-    withdrawn: Mutex<bool>,
+    revoked: Mutex<bool>,
     /// The sign-in that another process stores after it has used the refresh token first.
-    overtaken: Mutex<Option<(Arc<Tokens>, Vec<u8>)>>,
+    concurrent_refresh: Mutex<Option<(Arc<MemoryTokenStore>, Vec<u8>)>>,
     /// Overrides of the usual metadata.
-    changed: Mutex<Value>,
+    metadata_overrides: Mutex<Value>,
 }
 
 fn metadata(origin: &str) -> Value {
@@ -36,18 +36,18 @@ fn metadata(origin: &str) -> Value {
 }
 
 /// A protected server at `/mcp`, and its authorization server at the same origin.
-fn protected(account: &Account, origin: &str, request: &Request) -> Answer {
+fn respond(account: &FakeAuthorization, origin: &str, request: &Request) -> FakeResponse {
     let resource = format!("{origin}/mcp");
     let error = |error: &str| answered("400 Bad Request", &json!({ "error": error }));
     match request.target.as_str() {
         "/mcp" => {
-            let bearer = format!("Bearer {}", account.good.lock().unwrap());
+            let bearer = format!("Bearer {}", account.valid_token.lock().unwrap());
             if request.header("authorization") != Some(&bearer) {
                 let head = format!(
                     "www-authenticate: Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\", \
                      scope=\"notes\"\r\n"
                 );
-                return Answer::Whole(http("401 Unauthorized", &head, ""));
+                return FakeResponse::Complete(http("401 Unauthorized", &head, ""));
             }
             let message = request.json();
             let done = match message["method"].as_str().unwrap_or_default() {
@@ -62,17 +62,17 @@ fn protected(account: &Account, origin: &str, request: &Request) -> Answer {
         }
         "/.well-known/oauth-authorization-server" => {
             let mut document = metadata(origin);
-            let changed = account.changed.lock().unwrap().clone();
+            let changed = account.metadata_overrides.lock().unwrap().clone();
             for (key, value) in changed.as_object().into_iter().flatten() {
                 document[key] = value.clone();
             }
             answered("200 OK", &document)
         }
         "/register" => {
-            let wanted = request.json();
-            let fits = wanted["application_type"] == "native"
-                && wanted["token_endpoint_auth_method"] == "none"
-                && wanted["redirect_uris"][0]
+            let metadata = request.json();
+            let fits = metadata["application_type"] == "native"
+                && metadata["token_endpoint_auth_method"] == "none"
+                && metadata["redirect_uris"][0]
                     .as_str()
                     .is_some_and(|uri| uri.starts_with("http://127.0.0.1:"));
             if !fits {
@@ -87,7 +87,7 @@ fn protected(account: &Account, origin: &str, request: &Request) -> Answer {
                 return error("invalid_target");
             }
             let verifier = URL_SAFE_NO_PAD.encode(Sha256::digest(field("code_verifier")));
-            let overtaken = account.overtaken.lock().unwrap().take();
+            let overtaken = account.concurrent_refresh.lock().unwrap().take();
             if let Some((tokens, stored)) = overtaken {
                 tokens.replace("wiki", &stored).unwrap();
                 return error("invalid_grant");
@@ -98,63 +98,71 @@ fn protected(account: &Account, origin: &str, request: &Request) -> Answer {
                 {
                     "t1"
                 }
-                "refresh_token" if field("refresh_token") == "r1" && !*account.withdrawn.lock().unwrap() => {
+                "refresh_token" if field("refresh_token") == "r1" && !*account.revoked.lock().unwrap() => {
                     "t2"
                 }
                 _ => return error("invalid_grant"),
             };
-            *account.good.lock().unwrap() = token.to_owned();
+            *account.valid_token.lock().unwrap() = token.to_owned();
             let granted = json!({ "access_token": token, "token_type": "Bearer", "refresh_token": "r1" });
             answered("200 OK", &granted)
         }
-        _ => Answer::Whole(http("404 Not Found", "", "")),
+        _ => FakeResponse::Complete(http("404 Not Found", "", "")),
     }
 }
 
 /// A rig with one protected server named `wiki`.
-struct Signing {
+struct SignInRig {
     rig: Rig,
-    named: Named,
-    account: Arc<Account>,
+    config: ServerConfig,
+    account: Arc<FakeAuthorization>,
     origin: String,
     _tasks: JoinSet<()>,
 }
 
-impl Signing {
+impl SignInRig {
     async fn new() -> Self {
-        let account = Arc::new(Account { good: Mutex::new("none".to_owned()), ..Account::default() });
-        let theirs = Arc::clone(&account);
+        let account = Arc::new(FakeAuthorization {
+            valid_token: Mutex::new("none".to_owned()),
+            ..FakeAuthorization::default()
+        });
+        let shared_account = Arc::clone(&account);
         let (origin, _tasks) =
-            serve(move |origin: &str, request: &Request| protected(&theirs, origin, request)).await;
-        let server = Server::Address { url: format!("{origin}/mcp"), headers: BTreeMap::new(), client: None };
-        let named = Named { name: "wiki".to_owned(), server: server.clone(), kinds: BTreeMap::new() };
-        Self { rig: Rig::new(vec![("wiki", server)]), named, account, origin, _tasks }
+            serve(move |origin: &str, request: &Request| respond(&shared_account, origin, request)).await;
+        let server =
+            ServerEndpoint::Address { url: format!("{origin}/mcp"), headers: BTreeMap::new(), client: None };
+        let config =
+            ServerConfig { name: "wiki".to_owned(), endpoint: server.clone(), kinds: BTreeMap::new() };
+        Self { rig: Rig::new(vec![("wiki", server)]), config, account, origin, _tasks }
     }
 
     async fn begin(&self) -> Result<SignIn, String> {
-        SignIn::begin(&self.named, Arc::clone(&self.rig.tokens) as Arc<dyn TokenStore>).await
+        SignIn::begin(&self.config, Arc::clone(&self.rig.tokens) as Arc<dyn TokenStore>).await
     }
 
     /// The user opens the URL, and the browser is redirected with `query` and the state.
     async fn sign_in(&self, query: &str) -> Result<(), String> {
         let sign_in = self.begin().await?;
-        let address: Url = sign_in.address().parse().unwrap();
-        let asked: BTreeMap<String, String> = address.query_pairs().into_owned().collect();
+        let address: Url = sign_in.authorization_url().parse().unwrap();
+        let query_pairs: BTreeMap<String, String> = address.query_pairs().into_owned().collect();
         assert_eq!(address.path(), "/authorize");
-        assert_eq!(asked["resource"], format!("{}/mcp", self.origin));
-        assert_eq!((&*asked["scope"], &*asked["client_id"]), ("notes", "c1"));
-        assert_eq!((&*asked["response_type"], &*asked["code_challenge_method"]), ("code", "S256"));
-        *self.account.challenge.lock().unwrap() = asked["code_challenge"].clone();
-        let back = format!("{}?{query}&state={}", asked["redirect_uri"], asked["state"]);
-        assert_eq!(sign_in.paste().offer(&back), Pasted::Taken);
-        let ended = sign_in.wait().await;
-        let port = back.parse::<Url>().unwrap().port().unwrap();
+        assert_eq!(query_pairs["resource"], format!("{}/mcp", self.origin));
+        assert_eq!((&*query_pairs["scope"], &*query_pairs["client_id"]), ("notes", "c1"));
+        assert_eq!(
+            (&*query_pairs["response_type"], &*query_pairs["code_challenge_method"]),
+            ("code", "S256")
+        );
+        *self.account.challenge.lock().unwrap() = query_pairs["code_challenge"].clone();
+        let redirect = format!("{}?{query}&state={}", query_pairs["redirect_uri"], query_pairs["state"]);
+        assert_eq!(sign_in.paste().offer(&redirect), PasteOutcome::Accepted);
+        let result = sign_in.finish().await;
+        let port = redirect.parse::<Url>().unwrap().port().unwrap();
         let reached = tokio::net::TcpStream::connect(("127.0.0.1", port)).await;
         assert!(reached.is_err(), "the port of the redirect is still open");
-        ended
+        result
     }
 
-    fn granted(&self) -> String {
+    fn granted_query(&self) -> String {
         format!("code=code1&iss={}", self.origin)
     }
 }
@@ -162,53 +170,53 @@ impl Signing {
 /// The sign-in is requested, tools work after it, an expired token is refreshed, and a revoked
 /// sign-in is reported.
 #[tokio::test]
-async fn a_server_is_signed_in_to_refreshed_and_told_when_it_ends() {
-    let signing = Signing::new().await;
+async fn sign_in_is_refreshed_and_its_end_is_reported() {
+    let signing = SignInRig::new().await;
     let told = signing.rig.call("mcp__wiki__note").await;
     assert!(told.contains("needs you to sign in. Run `ollim-bot mcp-servers login wiki`"), "{told}");
-    signing.sign_in(&signing.granted()).await.unwrap();
+    signing.sign_in(&signing.granted_query()).await.unwrap();
     signing.rig.accept().await;
     assert_eq!(signing.rig.call("mcp__wiki__note").await, "kept");
 
-    *signing.account.good.lock().unwrap() = "another".to_owned();
+    *signing.account.valid_token.lock().unwrap() = "another".to_owned();
     assert_eq!(signing.rig.call("mcp__wiki__note").await, "kept");
-    assert_eq!(*signing.account.good.lock().unwrap(), "t2");
+    assert_eq!(*signing.account.valid_token.lock().unwrap(), "t2");
 
-    *signing.account.good.lock().unwrap() = "another".to_owned();
-    *signing.account.withdrawn.lock().unwrap() = true;
+    *signing.account.valid_token.lock().unwrap() = "another".to_owned();
+    *signing.account.revoked.lock().unwrap() = true;
     let told = signing.rig.call("mcp__wiki__note").await;
     assert!(told.contains("has ended your sign-in. Run `ollim-bot mcp-servers login wiki`"), "{told}");
 }
 
 /// Two processes refresh a single-use token at once: the second one uses the token of the first.
 #[tokio::test]
-async fn a_token_that_another_process_refreshed_meanwhile_is_used() {
-    let signing = Signing::new().await;
-    signing.sign_in(&signing.granted()).await.unwrap();
+async fn token_refreshed_by_another_process_is_used() {
+    let signing = SignInRig::new().await;
+    signing.sign_in(&signing.granted_query()).await.unwrap();
     signing.rig.accept().await;
     let tokens = Arc::clone(&signing.rig.tokens);
     let stored = tokens.read("wiki").unwrap().unwrap();
-    let theirs = String::from_utf8(stored).unwrap().replace("\"t1\"", "\"t9\"");
-    *signing.account.overtaken.lock().unwrap() = Some((tokens, theirs.into_bytes()));
-    *signing.account.good.lock().unwrap() = "t9".to_owned();
+    let refreshed = String::from_utf8(stored).unwrap().replace("\"t1\"", "\"t9\"");
+    *signing.account.concurrent_refresh.lock().unwrap() = Some((tokens, refreshed.into_bytes()));
+    *signing.account.valid_token.lock().unwrap() = "t9".to_owned();
     assert_eq!(signing.rig.call("mcp__wiki__note").await, "kept");
-    assert!(signing.account.overtaken.lock().unwrap().is_none(), "a refresh was tried");
+    assert!(signing.account.concurrent_refresh.lock().unwrap().is_none(), "a refresh was tried");
 }
 
 #[tokio::test]
-async fn a_denied_sign_in_is_told_and_stores_nothing() {
-    let signing = Signing::new().await;
+async fn denied_sign_in_is_reported_and_stores_nothing() {
+    let signing = SignInRig::new().await;
     let told = signing.sign_in("error=access_denied").await.unwrap_err();
     assert!(told.contains("was denied (access_denied). Nothing has changed"), "{told}");
-    let told = signing.sign_in(&signing.granted().replace("code1", "code2")).await.unwrap_err();
+    let told = signing.sign_in(&signing.granted_query().replace("code1", "code2")).await.unwrap_err();
     assert!(told.contains("failed: invalid_grant"), "{told}");
     assert!(signing.rig.tokens.0.lock().unwrap().is_empty());
 }
 
 /// RFC 9207: a response with another issuer, or without a promised one, is not used.
 #[tokio::test]
-async fn a_response_of_another_issuer_is_not_used() {
-    let signing = Signing::new().await;
+async fn response_of_another_issuer_is_not_used() {
+    let signing = SignInRig::new().await;
     for query in ["code=code1&iss=https://evil.example", "code=code1"] {
         let told = signing.sign_in(query).await.unwrap_err();
         assert!(told.contains("answered by another authorization server"), "{told}");
@@ -217,14 +225,14 @@ async fn a_response_of_another_issuer_is_not_used() {
 
 /// Metadata of another issuer, without PKCE, or without registration results in an error message.
 #[tokio::test]
-async fn an_unusable_authorization_server_is_told() {
-    let signing = Signing::new().await;
+async fn unusable_authorization_server_is_reported() {
+    let signing = SignInRig::new().await;
     for (changed, why) in [
         (json!({ "issuer": "https://evil.example" }), "whose metadata is of another one"),
         (json!({ "code_challenge_methods_supported": ["plain"] }), "without PKCE"),
         (json!({ "registration_endpoint": null }), "\"oauth\": {\"clientId\""),
     ] {
-        *signing.account.changed.lock().unwrap() = changed;
+        *signing.account.metadata_overrides.lock().unwrap() = changed;
         let told = signing.begin().await.err().unwrap();
         assert!(told.contains(why), "{told}");
     }
@@ -232,17 +240,18 @@ async fn an_unusable_authorization_server_is_told() {
 
 /// A token belongs to its address: another address under the same name does not get it.
 #[tokio::test]
-async fn a_token_is_not_sent_to_another_address() {
-    let signing = Signing::new().await;
-    signing.sign_in(&signing.granted()).await.unwrap();
+async fn token_is_not_sent_to_another_address() {
+    let signing = SignInRig::new().await;
+    signing.sign_in(&signing.granted_query()).await.unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&seen);
+    let log = Arc::clone(&seen);
     let (other, _tasks) = serve(move |_: &str, request: &Request| {
-        heard.lock().unwrap().push(request.header("authorization").map(str::to_owned));
-        Answer::Whole(http("401 Unauthorized", "", ""))
+        log.lock().unwrap().push(request.header("authorization").map(str::to_owned));
+        FakeResponse::Complete(http("401 Unauthorized", "", ""))
     })
     .await;
-    let server = Server::Address { url: format!("{other}/mcp"), headers: BTreeMap::new(), client: None };
+    let server =
+        ServerEndpoint::Address { url: format!("{other}/mcp"), headers: BTreeMap::new(), client: None };
     let rig = Rig::new(vec![("wiki", server)]);
     let stored = signing.rig.tokens.0.lock().unwrap().clone();
     *rig.tokens.0.lock().unwrap() = stored;
