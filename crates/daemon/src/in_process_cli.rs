@@ -52,7 +52,7 @@ impl InProcessCli {
                 // our own.
                 Ok(cli) => self.run_parsed(cli).await.map_err(|half| {
                     let label = own_command::capability(words).1.join(half.output.label);
-                    if label.is_tainted() { half.reason } else { half.to_text() }
+                    if label.is_tainted() { half.reason } else { half.into_text() }
                 }),
                 Err(NotRunnable::Help(text)) => Ok(LabelledText { text, label: Label::PLAIN }),
                 Err(NotRunnable::Invalid(text)) => Err(text),
@@ -100,7 +100,7 @@ pub(crate) struct FailedCommand {
 
 impl FailedCommand {
     /// Returns the output followed by the error.
-    pub(crate) fn to_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         [self.output.text, self.reason].join("\n").trim().to_owned()
     }
 }

@@ -68,7 +68,7 @@ async fn main() {
     let job_files = Arc::new(FakeJobFiles::new(desk.clone()));
     let ports = WebPorts {
         calendar: job_files.clone(),
-        job_files: job_files,
+        job_files,
         assistant: desk,
         archive: journal.clone(),
         history: journal.clone(),

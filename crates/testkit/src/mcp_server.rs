@@ -7,7 +7,7 @@
 //! - The endpoint takes POST alone, and the headers repeat the body (MCP 2026-07-28, Streamable HTTP). `initialize` is an
 //!   unsupported version (MCP 2026-07-28, Versioning).
 //! - A request without a valid token is a 401 that names the resource metadata (MCP authorization; RFC 9728 section 5.1).
-//! An expired token is `invalid_token` (RFC 6750 section 3.1). Tokens are never accepted in the URL.
+//!   An expired token is `invalid_token` (RFC 6750 section 3.1). Tokens are never accepted in the URL.
 //! - The metadata of the resource and of the authorization server are where RFC 9728 section 3.1 and RFC 8414 section 3
 //!   put them.
 //! - Clients register as native ones without a secret, with a redirect to loopback (RFC 7591, RFC 8252; MCP
@@ -16,9 +16,9 @@
 //!   `resource` (OAuth 2.1 sections 4.1.1 and 7.5; RFC 8707). An unknown client or redirect address is not redirected to.
 //! - The response names the issuer (RFC 9207).
 //! - A code is valid once, for the client, redirect address and resource that it was issued for, and with its verifier
-//! (OAuth 2.1 section 4.1.3).
+//!   (OAuth 2.1 section 4.1.3).
 //! - The refresh token of a public client is replaced at each use; reuse of an old one ends the sign-in (OAuth
-//! 2.1 section 4.3.1).
+//!   2.1 section 4.3.1).
 //!
 //! It shares no code with our client, so that each can catch mistakes of the other.
 

@@ -45,13 +45,7 @@ impl<'a> TaskFile<'a> {
             if let Some(line) = TaskLine::parse(text) {
                 let (notes, count) = notes::parse_notes(bytes, &lines[at + 1..], line.indent);
                 let below = range.end..lines.get(at + count).map_or(range.end, |last| last.end);
-                page.items.push(TaskItem {
-                    line,
-                    range: range,
-                    notes_range: below,
-                    notes,
-                    id: String::new(),
-                });
+                page.items.push(TaskItem { line, range, notes_range: below, notes, id: String::new() });
                 at += 1 + count;
             } else {
                 at += 1 + fenced_line_count(bytes, &lines[at..]);

@@ -154,7 +154,7 @@ impl Assistant {
     ) {
         let automatic = ActiveCompaction::automatic(branch, Attendance::Unattended);
         self.start_compaction(
-            ActiveCompaction { instructions: instructions, after: AfterCompaction::EndRun, ..automatic },
+            ActiveCompaction { instructions, after: AfterCompaction::EndRun, ..automatic },
             tx,
         );
     }

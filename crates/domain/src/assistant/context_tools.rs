@@ -87,7 +87,7 @@ impl Assistant {
         tool_call: ContextTool,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
-        let Some(Authority { place, label: label, .. }) = self.authority(turn) else {
+        let Some(Authority { place, label, .. }) = self.authority(turn) else {
             return super::turn_requests::turn_ended_refusal();
         };
         if let Err(sentence) = place.check_tool(tool_call.kind()) {

@@ -162,12 +162,10 @@ impl Assistant {
                     None => refusal_reply("that is no reminder."),
                 }
             }
-            ButtonAction::AnswerApproval(approval, verdict) => self.approve(
-                &ApprovalReply { selector: approval.0.to_string(), answer: verdict, surface: surface },
-                now,
-            ),
+            ButtonAction::AnswerApproval(approval, verdict) => self
+                .approve(&ApprovalReply { selector: approval.0.to_string(), answer: verdict, surface }, now),
             ButtonAction::AnswerStep(step, verdict) => self.approve(
-                &ApprovalReply { selector: format!("step {}", step.0), answer: verdict, surface: surface },
+                &ApprovalReply { selector: format!("step {}", step.0), answer: verdict, surface },
                 now,
             ),
             ButtonAction::Ask(_) => refusal_reply("that button has lost its question. ask me in words."),

@@ -86,7 +86,7 @@ impl Assistant {
                 return tx.results.push((turn, failed_result(call, context::agent_failed(&run.name))));
             }
         };
-        tx.results.push((turn, ToolResult { call, text: text, outcome: Outcome::Done, label }));
+        tx.results.push((turn, ToolResult { call, text, outcome: Outcome::Done, label }));
     }
 
     /// Returns true if a turn waits for the run on `branch`: such a run does not wait for an

@@ -1,3 +1,5 @@
+//! Names of branches.
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -35,7 +35,7 @@ impl Rates {
     /// `output`.
     fn max_cost(&self, read: u64, output: u64) -> Micros {
         let input = self.input.max(self.cache_write).max(self.cache_write_1h).max(self.cache_read);
-        Self { input, ..*self }.cost(Usage { input: read, output: output, ..Usage::default() })
+        Self { input, ..*self }.cost(Usage { input: read, output, ..Usage::default() })
     }
 }
 

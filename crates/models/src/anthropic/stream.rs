@@ -159,7 +159,7 @@ impl MessageAssembler {
         if starts_note {
             return Ok(StreamUpdate::Progress(String::new()));
         }
-        self.apply_delta(BlockDelta { index: event.index, delta: Delta::Text { text: text } })
+        self.apply_delta(BlockDelta { index: event.index, delta: Delta::Text { text } })
     }
 
     fn apply_delta(&mut self, BlockDelta { index, delta }: BlockDelta) -> Result<StreamUpdate, Failure> {

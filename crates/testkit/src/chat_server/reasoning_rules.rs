@@ -7,7 +7,7 @@
 //!   field is that of decolua/9router#355.
 //! - Gemini: its guide on thought signatures.
 //! - OpenRouter and vLLM accept a tool loop without reasoning, and the model answers worse. To make
-//! that visible in a test, this server refuses it with an error text of its own.
+//!   that visible in a test, this server refuses it with an error text of its own.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@
 //!   an output without a call, reasoning without the item after it and an item without its reasoning: the vendor's error
 //!   texts, as they are quoted in public issues.
 //! - Reasoning without `encrypted_content`: anomalyco/opencode#7724 and #8987. A server without stored
-//! state looks for the item by its id and does not find it.
+//!   state looks for the item by its id and does not find it.
 //! - `none` is not an effort of this server's model: that holds for `gpt-6-astra` and `gpt-6.1-sol`.
 
 use std::collections::BTreeSet;

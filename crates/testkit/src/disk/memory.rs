@@ -1,3 +1,5 @@
+//! A disk in memory.
+
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

@@ -148,7 +148,7 @@ impl HttpTransport {
     async fn read_response(
         &mut self,
         mut response: Response,
-        id: u64,
+        expected_id: u64,
         headers: &Headers,
     ) -> Result<Value, TransportError> {
         let mut body = ResponseBody::new(BodyFormat::of(&response));
@@ -162,7 +162,9 @@ impl HttpTransport {
                 continue;
             };
             match classify(&message) {
-                Incoming::Response(id, answer) if id == id => return answer.map_err(TransportError::Refused),
+                Incoming::Response(id, answer) if id == expected_id => {
+                    return answer.map_err(TransportError::Refused);
+                }
                 Incoming::ToolsChanged => self.tools_changed = true,
                 // The modern era has no requests from the server.
                 Incoming::Request(answer) if headers.method.is_none() => {

@@ -78,10 +78,12 @@ impl StdioTransport {
         }
     }
 
-    async fn read_response(&mut self, id: u64) -> Result<Value, TransportError> {
+    async fn read_response(&mut self, expected_id: u64) -> Result<Value, TransportError> {
         for _ in 0..MAX_UNRELATED_MESSAGES {
             match classify(&self.receive().await?) {
-                Incoming::Response(id, answer) if id == id => return answer.map_err(TransportError::Refused),
+                Incoming::Response(id, answer) if id == expected_id => {
+                    return answer.map_err(TransportError::Refused);
+                }
                 Incoming::Request(answer) => self.send(&answer).await?,
                 Incoming::ToolsChanged => self.tools_changed = true,
                 Incoming::Response(..) | Incoming::Other => {}

@@ -163,7 +163,7 @@ impl ExportedTools {
         let input = if input.is_null() { json!({}) } else { input.clone() };
         Some(match (tool.to_args)(input).and_then(|words| parse_cli(&words)) {
             Ok(cli) => {
-                self.commands.run_parsed(cli).await.map(|told| told.text).map_err(FailedCommand::to_text)
+                self.commands.run_parsed(cli).await.map(|told| told.text).map_err(FailedCommand::into_text)
             }
             Err(wrong) => Err(format!("that does not fit `{name}`: {wrong}")),
         })

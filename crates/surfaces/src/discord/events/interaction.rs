@@ -86,18 +86,18 @@ pub fn parse(data: &Value) -> Result<Interaction, String> {
 }
 
 fn interaction_kind(data: &Value) -> Result<InteractionKind, String> {
-    let data = &data["data"];
+    let payload = &data["data"];
     match data["type"].as_u64() {
-        Some(2) => command(data),
+        Some(2) => command(payload),
         Some(3) => Ok(InteractionKind::Component {
-            custom_id: text(data, "custom_id")?.to_owned(),
-            values: strings(data, "values"),
+            custom_id: text(payload, "custom_id")?.to_owned(),
+            values: strings(payload, "values"),
             message: parent_message(data),
         }),
-        Some(4) => autocomplete(data),
+        Some(4) => autocomplete(payload),
         Some(5) => Ok(InteractionKind::Form {
-            custom_id: text(data, "custom_id")?.to_owned(),
-            fields: fields(list(data, "components")),
+            custom_id: text(payload, "custom_id")?.to_owned(),
+            fields: fields(list(payload, "components")),
             message: parent_message(data),
         }),
         Some(_) | None => Ok(InteractionKind::Unknown),
