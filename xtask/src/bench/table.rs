@@ -61,21 +61,35 @@ pub fn format_page(lines: &[TableLine], machine: &str) -> String {
     )
 }
 
-/// Returns `page` with the rows of `lines` replaced; fails with the name of a line that has no row
-/// there.
-pub fn update_page(page: &str, lines: &[TableLine]) -> Result<String, String> {
+/// Returns `page` with the rows of `lines` replaced. A line without a row is added to the end of its
+/// table, so that a new measurement needs no run of all others.
+pub fn update_page(page: &str, lines: &[TableLine]) -> String {
     let mut rows: Vec<String> = page.lines().map(str::to_owned).collect();
     for line in lines {
-        let start = format!("| {} | ", line.name);
-        let row = rows.iter_mut().find(|row| row.starts_with(&start)).ok_or_else(|| line.name.clone())?;
         let [name, target, measured, verdict] = line.cells();
-        *row = if line.target.is_some() {
+        let new = if line.target.is_some() {
             format!("| {name} | {target} | {measured} | {verdict} |")
         } else {
             format!("| {name} | {measured} |")
         };
+        let start = format!("| {name} | ");
+        match rows.iter_mut().find(|row| row.starts_with(&start)) {
+            Some(row) => *row = new,
+            None => rows.insert(table_end(&rows, line.target.is_some()), new),
+        }
     }
-    Ok(rows.join("\n") + "\n")
+    rows.join("\n") + "\n"
+}
+
+/// Returns the index after the last row of the first table, which has targets, or of the last one.
+fn table_end(rows: &[String], with_target: bool) -> usize {
+    let is_row = |row: &String| row.starts_with('|');
+    if with_target {
+        let first = rows.iter().position(is_row).unwrap_or(rows.len());
+        first + rows[first..].iter().take_while(|row| is_row(row)).count()
+    } else {
+        rows.iter().rposition(is_row).map_or(rows.len(), |last| last + 1)
+    }
 }
 
 #[cfg(test)]
@@ -127,10 +141,18 @@ draw    -              1 ms";
         let old = format_page(&lines(), "2 cores");
         let faster = |name: &str, target| TableLine { name: name.into(), target, measured: Some(ms(2.0)) };
         let changed = [faster("start", Some(Target::AtMost(ms(20.0)))), faster("draw", None)];
-        let new = update_page(&old, &changed).unwrap();
+        let new = update_page(&old, &changed);
         assert!(new.contains("| start | at most 20 ms | 2 ms | kept |\n"), "{new}");
         assert!(new.ends_with("| draw | 2 ms |\n"), "{new}");
         assert_eq!(new.lines().count(), old.lines().count());
-        assert_eq!(update_page(&old, &[faster("fly", None)]), Err("fly".to_owned()));
+    }
+
+    #[test]
+    fn new_rows_are_added_to_their_table() {
+        let old = format_page(&lines(), "2 cores");
+        let line = |name: &str, target| TableLine { name: name.into(), target, measured: Some(ms(2.0)) };
+        let new = update_page(&old, &[line("fly", None), line("ring", Some(Target::AtMost(ms(20.0))))]);
+        assert!(new.contains("not measured |  |\n| ring | at most 20 ms | 2 ms | kept |\n\n"), "{new}");
+        assert!(new.ends_with("| draw | 1 ms |\n| fly | 2 ms |\n"), "{new}");
     }
 }
