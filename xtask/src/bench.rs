@@ -79,7 +79,8 @@ impl Bench {
         } else if self.update {
             let path = source_files::root().join(PAGE);
             let page = std::fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
-            std::fs::write(&path, table::update_page(&page, &lines)).with_context(|| format!("cannot write {PAGE}"))?;
+            std::fs::write(&path, table::update_page(&page, &lines))
+                .with_context(|| format!("cannot write {PAGE}"))?;
         }
         match lines.iter().filter(|line| line.misses_target()).count() {
             0 => Ok(()),

@@ -51,9 +51,13 @@ mod tests {
         }
         owed.add(Event::UserSeen(SurfaceName::Page));
         let owed: Vec<String> = owed.take_all().iter().map(|event| format!("{event:?}")).collect();
-        let first =
-            ["Told(\"minute 0\")", "Told(\"minute 0\")", "Told(\"minute 500\")", "Told(\"minute 500\")"];
-        let last = ["Woke", "KeyRenewed", "Seen(Terminal)", "Seen(Page)"];
+        let first = [
+            "Announced(\"minute 0\")",
+            "Announced(\"minute 0\")",
+            "Announced(\"minute 500\")",
+            "Announced(\"minute 500\")",
+        ];
+        let last = ["Woke", "KeyRenewed", "UserSeen(Terminal)", "UserSeen(Page)"];
         assert_eq!(owed, [first, last].concat());
     }
 }

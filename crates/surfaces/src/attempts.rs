@@ -15,7 +15,8 @@ pub const MAX_FAILURES_PER_MINUTE: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 /// Minimum interval between two notices to the user.
 const NOTICE_INTERVAL: Duration = Duration::from_secs(60 * 60);
-/// Maximum number of remembered addresses. Beyond that, the first in order is forgotten.
+/// Maximum number of remembered addresses. Beyond that, the one whose last failure is oldest is
+/// forgotten, so that failures of many other addresses do not unblock an address.
 const MAX_ADDRESSES: usize = 1_000;
 
 /// Failed attempts per address within the last minute.
@@ -42,12 +43,14 @@ impl FailedAttempts {
 
     pub fn record_failure(&self, address: IpAddr) {
         let now = self.clock.since_boot();
+        let address = canonical(address);
         self.failures.send_modify(|bad| {
             bad.retain(|_, times| times.back().is_some_and(|newest| is_recent(*newest, now)));
-            if bad.len() >= MAX_ADDRESSES {
-                bad.pop_first();
+            if bad.len() >= MAX_ADDRESSES && !bad.contains_key(&address) {
+                let oldest = bad.iter().min_by_key(|(_, times)| times.back()).map(|(address, _)| *address);
+                bad.retain(|address, _| Some(*address) != oldest);
             }
-            let times = bad.entry(canonical(address)).or_default();
+            let times = bad.entry(address).or_default();
             times.push_back(now);
             if times.len() > MAX_FAILURES_PER_MINUTE {
                 times.pop_front();
@@ -99,6 +102,25 @@ mod tests {
         fn since_boot(&self) -> Duration {
             *self.0.borrow()
         }
+    }
+
+    /// Failures of many other addresses do not make a blocked address forgotten.
+    #[test]
+    fn the_address_with_the_oldest_failure_is_forgotten_first() {
+        let clock = Arc::new(FakeClock(watch::Sender::new(Duration::from_secs(500))));
+        let attempts = FailedAttempts::new(clock.clone());
+        let other = |number: usize| IpAddr::from([10, 1, (number / 256) as u8, (number % 256) as u8]);
+        for number in 1..MAX_ADDRESSES {
+            attempts.record_failure(other(number));
+        }
+        clock.0.send_modify(|now| *now += Duration::from_secs(1));
+        let lowest: IpAddr = "10.0.0.1".parse().unwrap();
+        for _ in 0..MAX_FAILURES_PER_MINUTE {
+            attempts.record_failure(lowest);
+        }
+        attempts.record_failure(other(MAX_ADDRESSES));
+        assert!(attempts.is_blocked(lowest));
+        assert_eq!(attempts.failures.borrow().len(), MAX_ADDRESSES);
     }
 
     /// F4: failures are counted per canonical address and forgotten after a minute.

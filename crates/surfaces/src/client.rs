@@ -244,8 +244,7 @@ struct OpenResponse {
 impl OpenResponse {
     async fn json(self) -> Result<Value, ClientError> {
         let accepted = self.require_success().await?;
-        let body = http_body_util::Limited::new(accepted.response.into_body(), MAX_RESPONSE_BYTES);
-        let bytes = body.collect().await.map_err(connection_error)?.to_bytes();
+        let bytes = accepted.read_body().await?;
         serde_json::from_slice(&bytes).map_err(connection_error)
     }
 
@@ -254,10 +253,15 @@ impl OpenResponse {
             return Ok(self);
         }
         let status = self.response.status();
-        let bytes = self.response.into_body().collect().await.map_err(connection_error)?.to_bytes();
+        let bytes = self.read_body().await?;
         let body = serde_json::from_slice::<Value>(&bytes).unwrap_or_default();
         let words = body["error"]["message"].as_str().map(str::to_owned);
         Err(ClientError::Refused(words.unwrap_or_else(|| format!("it answered {status}"))))
+    }
+
+    async fn read_body(self) -> Result<Bytes, ClientError> {
+        let body = http_body_util::Limited::new(self.response.into_body(), MAX_RESPONSE_BYTES);
+        Ok(body.collect().await.map_err(connection_error)?.to_bytes())
     }
 }
 

@@ -354,10 +354,10 @@ mod tests {
                 "a call of nobody",
                 "a failure",
                 "a wrong call",
+                "nothing, Finished",
                 "nothing, Refusal(Unstated)",
-                "nothing, Said",
+                "words, Finished",
                 "words, Length",
-                "words, Said",
             ]
         );
     }

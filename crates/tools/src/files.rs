@@ -69,8 +69,8 @@ impl Files {
         let top = path.parts().first();
         let fleeting = top.is_some_and(|top| self.unversioned.contains(top));
         if !fleeting && path.display().ends_with(".md") {
-            let path: PathBuf = self.folders.data.join(path.display());
-            self.history.record_write(&path, format!("auto: {verb} {}", path.display()));
+            let absolute: PathBuf = self.folders.data.join(path.display());
+            self.history.record_write(&absolute, format!("auto: {verb} {}", path.display()));
         }
     }
 }

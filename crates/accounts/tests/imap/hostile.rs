@@ -104,6 +104,7 @@ async fn flooding_server_is_disconnected() {
         "what answers at 127.0.0.1 is no mailbox that i understand: it says more than anybody would read.";
     check(&[&vec![b'x'; 9 << 20]], flooded).await;
     check(&[b"* OK {99999999999}\r\n"], flooded).await;
+    check(&[b"* OK {18446744073709551615}\r\n"], flooded).await;
     let lines = b"* 1 EXISTS\r\n".repeat(100_001);
     let endless = "what answers at 127.0.0.1 is no mailbox that i understand: it does not stop talking.";
     check(&[GREETING, &lines], endless).await;

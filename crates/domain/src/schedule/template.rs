@@ -23,11 +23,11 @@ pub fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String
             Segment::Text(words) => filled.push_str(words),
             Segment::Placeholder(name) => match value(name) {
                 Some(value) => filled.push_str(&value),
+                None if missing.iter().any(|known| known == name) => {}
                 None => missing.push(name.to_owned()),
             },
         }
     }
-    missing.dedup();
     if missing.is_empty() { Ok(filled) } else { Err(missing) }
 }
 
@@ -100,5 +100,6 @@ mod tests {
         let value = |name: &str| (name == "title").then(|| "{secret} {{repo}}".to_owned());
         assert_eq!(fill("{title}!", value).as_deref(), Ok("{secret} {{repo}}!"));
         assert_eq!(fill("{title} {repo} {when}", value), Err(vec!["repo".to_owned(), "when".to_owned()]));
+        assert_eq!(fill("{repo} {when} {repo}", value), Err(vec!["repo".to_owned(), "when".to_owned()]));
     }
 }

@@ -349,7 +349,7 @@ mod tests {
                 r#"message_delta - {"delta":{"stop_reason":"a_new_reason"},"usage":{"output_tokens":3}}"#,
             ],
             expect![[
-                r#"Said [Text("Hi!"), Opaque(Opaque { origin: "anthropic", json: Json("{\"id\":\"s\",\"input\":{\"q\": 1},\"type\":\"server_tool_use\"}") }), Call(ToolCall { id: "c", name: "n", input: Json("{\"a\":1}") })]"#
+                r#"Finished [Text("Hi!"), Opaque(Opaque { origin: "anthropic", json: Json("{\"id\":\"s\",\"input\":{\"q\": 1},\"type\":\"server_tool_use\"}") }), Call(ToolCall { id: "c", name: "n", input: Json("{\"a\":1}") })]"#
             ]],
         );
     }
@@ -363,25 +363,25 @@ mod tests {
                 r#"content_block_start {index} {{"content_block":{{"type":"tool_use","id":"c","name":"n"}}}}"#
             )
         };
-        check(&[TEXT, stop], expect![[r#"Garbled("the message ended without a reason")"#]]);
-        check(&[TEXT, STOP], expect![[r#"Garbled("the message ended before its parts did")"#]]);
-        check(&[TEXT, TEXT], expect![[r#"Garbled("two parts have one number")"#]]);
+        check(&[TEXT, stop], expect![[r#"InvalidResponse("the message ended without a reason")"#]]);
+        check(&[TEXT, STOP], expect![[r#"InvalidResponse("the message ended before its parts did")"#]]);
+        check(&[TEXT, TEXT], expect![[r#"InvalidResponse("two parts have one number")"#]]);
         check(
             &[TEXT, stop, r#"content_block_delta 0 {"delta":{"type":"text_delta","text":"!"}}"#],
-            expect![[r#"Garbled("a part went on after its end")"#]],
+            expect![[r#"InvalidResponse("a part went on after its end")"#]],
         );
-        check(&["content_block_stop 7"], expect![[r#"Garbled("a part goes on that never began")"#]]);
+        check(&["content_block_stop 7"], expect![[r#"InvalidResponse("a part goes on that never began")"#]]);
         check(
             &["content_block_stop - {\"index\":-1}"],
-            expect![[r#"Garbled("an event that is not in its language")"#]],
+            expect![[r#"InvalidResponse("an event that is not in its language")"#]],
         );
         check(
             &[&call(0), stop, &call(1), "content_block_stop 1", STOP],
-            expect![[r#"Garbled("two tool calls have one name")"#]],
+            expect![[r#"InvalidResponse("two tool calls have one name")"#]],
         );
         check(
             &["message_start - {\"message\":{\"usage\":{\"input_tokens\":\"many\"}}}"],
-            expect![[r#"Garbled("an event that is not in its language")"#]],
+            expect![[r#"InvalidResponse("an event that is not in its language")"#]],
         );
     }
 

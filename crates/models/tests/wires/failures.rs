@@ -68,17 +68,17 @@ async fn every_refusal_maps_to_its_failure() {
         403: BadKey("[variable], 403: This API key may not use this model")
         403 by its kind: BadKey("[variable], 403: not for you")
         403 about the words: Rejected("403: Your input was flagged for a keyword.")
-        429 with a time: Busy(Some(30))
-        429 with a date: Busy(None)
+        429 with a time: Overloaded(Some(30))
+        429 with a date: Overloaded(None)
         429 about money: SpendLimit(Account("429: Your credit limit is reached"))
-        429 about nothing: Busy(None)
+        429 about nothing: Overloaded(None)
         402: SpendLimit(Account("402: pay"))
-        503: Busy(Some(7))
-        500: Broken("500: Internal server error")
-        504: Broken("504: too slow")
+        503: Overloaded(Some(7))
+        500: VendorError("500: Internal server error")
+        504: VendorError("504: too slow")
         400: Rejected("400: too many")
-        413: Full("413: too large")
-        400 too large: Full("400: too large")
+        413: ContextFull("413: too large")
+        400 too large: ContextFull("400: too large")
         307: Unreachable("307: the address points elsewhere")
     "#]];
     check(cases, expected).await;
@@ -103,15 +103,15 @@ async fn every_broken_stream_maps_to_its_failure() {
         ]
     };
     let expected = expect![[r#"
-        cut before words: Broken("the connection was lost")
+        cut before words: VendorError("the connection was lost")
         cut after words: CutOff("the connection was lost")
-        ended before words: Broken("its words ended too early")
+        ended before words: VendorError("its words ended too early")
         ended after words: CutOff("its words ended too early")
-        garbage: Garbled("an event is not text")
-        bad json: Garbled("an event that is not in its language")
-        a page: Garbled("it is not a stream of events")
-        an input that is no object: Garbled("the input of a tool call is no JSON object")
-        half an input: Garbled("the input of a tool call is no JSON object")
+        garbage: InvalidResponse("an event is not text")
+        bad json: InvalidResponse("an event that is not in its language")
+        a page: InvalidResponse("it is not a stream of events")
+        an input that is no object: InvalidResponse("the input of a tool call is no JSON object")
+        half an input: InvalidResponse("the input of a tool call is no JSON object")
     "#]];
     check(cases, expected).await;
 }

@@ -267,6 +267,6 @@ async fn text_for_the_user_is_filled_in() {
         rig.call(&rig.valid_call(WebhookAuth::Bearer, "1", r#"{"repo": "a\nb", "result": "passed"}"#)).await;
     assert_eq!(reply, WebhookReply::Accepted);
     let shown =
-        rig.records.borrow().iter().any(|record| format!("{record:?}").contains("Words(\"a b: passed\")"));
+        rig.records.borrow().iter().any(|record| format!("{record:?}").contains("Text(\"a b: passed\")"));
     assert!(shown);
 }

@@ -14,8 +14,6 @@ pub struct MessageMeta {
     pub model: String,
     /// The charged usage.
     pub usage: Usage,
-    /// The part of the cache write that is cached for an hour.
-    pub hour_write: u64,
     /// The value of `input_transformations`, if the request enabled the report.
     pub transformations: Option<Vec<Value>>,
     /// The value of `usage.server_tool_use`, if the request had such a tool.
@@ -98,10 +96,6 @@ fn message_start(meta: &MessageMeta) -> Value {
 fn usage(meta: &MessageMeta, output: u64) -> Value {
     let usage = meta.usage;
     json!({
-        "cache_creation": {
-            "ephemeral_5m_input_tokens": usage.cache_write - meta.hour_write,
-            "ephemeral_1h_input_tokens": meta.hour_write,
-        },
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write,
         "cache_creation": {

@@ -140,7 +140,6 @@ impl ModelServerState {
             serial,
             model: request.json["model"].as_str().unwrap_or_default().to_owned(),
             usage,
-            hour_write: usage.cache_write_1h,
             transformations: reports_transformations.then_some(checked.transformations),
             server_tool_use: None,
         };

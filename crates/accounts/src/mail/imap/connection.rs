@@ -102,7 +102,7 @@ impl ImapConnection {
             let literal = literal_size(&text);
             raw.text.extend_from_slice(&text[..literal.map_or(text.len(), |(at, _)| at)]);
             let Some((_, size)) = literal else { return Ok(raw) };
-            length += size;
+            length = length.saturating_add(size);
             if length > MAX_RESPONSE_BYTES {
                 return Err(ConnectionError::TooMuchData);
             }

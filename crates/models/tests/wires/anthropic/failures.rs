@@ -36,11 +36,11 @@ async fn every_refusal_maps_to_its_failure() {
     expect![[r#"
         429 about money: SpendLimit(Account("429: You have reached your specified workspace spend limit."))
         429 with the code alone: SpendLimit(Account("429: Too many requests this month."))
-        429 without the code: Busy(None)
+        429 without the code: Overloaded(None)
         400 about money: SpendLimit(Account("400: Your credit balance is too low."))
-        too long: Full("400: prompt is too long: 213000 tokens > 200000 maximum")
-        529: Busy(None)
-        400 overloaded: Busy(None)
+        too long: ContextFull("400: prompt is too long: 213000 tokens > 200000 maximum")
+        529: Overloaded(None)
+        400 overloaded: Overloaded(None)
     "#]]
     .assert_eq(&told);
 }
@@ -66,12 +66,12 @@ async fn every_stream_error_maps_to_its_failure() {
         told += &format!("{name}: {}\n", failure_text(act).await);
     }
     expect![[r#"
-        overloaded: Busy(None)
-        overloaded after words: Busy(None)
-        broken after words: Broken("it broke on our side")
-        an unknown error: Broken("it broke on our side")
-        too large: Full("it broke on our side")
-        a block that is none: Garbled("an event that is not in its language")
+        overloaded: Overloaded(None)
+        overloaded after words: Overloaded(None)
+        broken after words: VendorError("it broke on our side")
+        an unknown error: VendorError("it broke on our side")
+        too large: ContextFull("it broke on our side")
+        a block that is none: InvalidResponse("an event that is not in its language")
     "#]]
     .assert_eq(&told);
 }
@@ -100,8 +100,8 @@ async fn stop_reasons_without_an_answer_are_distinguished() {
         no room: Length [Text("so")]
         no room in a call: Length [Text("so")]
         no more context: Length [Text("so")]
-        nothing: Said []
-        a word that is none: Said []
+        nothing: Finished []
+        a word that is none: Finished []
     "#]]
     .assert_eq(&told);
 }

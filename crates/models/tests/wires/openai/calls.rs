@@ -124,7 +124,7 @@ async fn calls_with_equal_indexes_or_ids_are_separated() {
 /// E2: ambiguous fragments are not guessed.
 #[tokio::test]
 async fn contradictory_fragments_are_rejected() {
-    let garbled = "Garbled(\"the input of a tool call is no JSON object\")";
+    let garbled = "InvalidResponse(\"the input of a tool call is no JSON object\")";
     let half = json!([fragment(0, "a", "note", "{\"n\":")]);
     assert_eq!(parsed_calls(&[half.clone(), json!([fragment(0, "b", "note", "{}")])]).await, garbled);
     assert_eq!(parsed_calls(&[half]).await, garbled);

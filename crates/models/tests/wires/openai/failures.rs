@@ -36,9 +36,9 @@ async fn every_refusal_maps_to_its_failure() {
     }
     expect![[r#"
         429 about money: SpendLimit(Account("429: You exceeded your current quota, please check your plan and billing details."))
-        too long: Full("400: shorten the messages")
-        too long for vLLM: Full("400: This model's maximum context length is 8192 tokens.")
-        too long for llama.cpp: Full("400: too many tokens")
+        too long: ContextFull("400: shorten the messages")
+        too long for vLLM: ContextFull("400: This model's maximum context length is 8192 tokens.")
+        too long for llama.cpp: ContextFull("400: too many tokens")
         404: Rejected("404: The model `test-1` does not exist. `test-1` in OLLIM_MODEL must be a model that this server has")
         404 of Ollama: Rejected("404: model \"test-1\" not found, try pulling it first. `ollama pull test-1` fetches it")
         404 of a page: Rejected("404: Not Found. check OPENAI_BASE_URL; it usually ends in /v1")
@@ -75,21 +75,21 @@ async fn every_stream_error_maps_to_its_failure() {
         told += &format!("{name}: {}\n", failure_text(act).await);
     }
     expect![[r#"
-        too many: Busy(None)
+        too many: Overloaded(None)
         no money after words: SpendLimit(Account("it broke on our side"))
         a bad key: BadKey("OPENAI_API_KEY, it broke on our side")
         a bad request: Rejected("it broke on our side")
-        broken after words: Broken("it broke on our side")
-        an unknown error: Broken("it broke on our side")
-        stopped with an error: Broken("it stopped with an error")
-        a call without a name: Garbled("a tool call without the name of a tool")
-        a call that is none: Garbled("an event that is not in its language")
-        an error in words: Broken("out of memory")
+        broken after words: VendorError("it broke on our side")
+        an unknown error: VendorError("it broke on our side")
+        stopped with an error: VendorError("it stopped with an error")
+        a call without a name: InvalidResponse("a tool call without the name of a tool")
+        a call that is none: InvalidResponse("an event that is not in its language")
+        an error in words: VendorError("out of memory")
         an error that is flat: Rejected("no")
         forbidden words: Rejected("flagged")
         a forbidden key: BadKey("OPENAI_API_KEY, no permission")
-        too large: Full("too large")
-        an error with a number: Busy(None)
+        too large: ContextFull("too large")
+        an error with a number: Overloaded(None)
     "#]]
     .assert_eq(&told);
 }
@@ -120,10 +120,10 @@ async fn stop_reasons_without_an_answer_are_distinguished() {
         refusal in words: Refusal(Unstated) [Text("I can't.")]
         no room: Length [Text("so")]
         no room in a call: Length [Text("so")]
-        no reason: Said [Text("so")]
-        a new reason: Said [Text("so")]
-        nothing: Said []
-        a word that is none: Said []
+        no reason: Finished [Text("so")]
+        a new reason: Finished [Text("so")]
+        nothing: Finished []
+        a word that is none: Finished []
     "#]]
     .assert_eq(&told);
 }
