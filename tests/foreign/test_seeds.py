@@ -1668,6 +1668,8 @@ class Web(Seeds):
                 say("Still so."),
             ]
             with Running(script) as running:
+                # The default mode asks for a composed address, and no user answers here.
+                running.cli("config", "permission_mode", "dontAsk")
                 running.chat(f"my locker is 214. when does {page.address}/hours say that the office opens?")
                 answers = [results(body) for body in running.requests()]
                 self.assertEqual(page.visits[:2], ["/hours", "/more"], answers)

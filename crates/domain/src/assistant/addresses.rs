@@ -1,7 +1,7 @@
 //! Addresses: which ones the user wrote, which ones were seen in text of others, and which ones a model composed. Only the
 //! first two carry no private bytes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use base64::Engine;
@@ -23,10 +23,11 @@ const MAX_COMPOSED: usize = 2_000;
 const MAX_DECODINGS: usize = 5;
 /// How often a text that was encoded in base64 again and again is decoded.
 const BASE64_DECODINGS: usize = 3;
+/// Maximum number of bytes that are decoded of one call, in all levels. The decision on a call must
+/// not take longer than reading it.
+const MAX_DECODED_BYTES: usize = 8 << 20;
 /// The shortest text in base64 that is decoded. It holds six bytes, and an address has at least as many.
 const BASE64_CHARS: usize = 8;
-/// The most places of one word at which a text in base64 may begin.
-const BASE64_STARTS: usize = 16;
 /// Base64 with or without padding. Bits that are left over at its end are ignored, as many decoders do.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
@@ -140,23 +141,27 @@ fn is_composed(link: &str, composed: &VecDeque<String>) -> bool {
     })
 }
 
-/// Returns the parts of `text` that could be or contain an address, normalized for comparison.
+/// Returns the parts of `text` that could be or contain an address, normalized for comparison. Text
+/// encoded in base64 is included.
 fn tokens(text: &str) -> Vec<String> {
-    let mut found = plain_tokens(text);
-    let mut texts = in_base64(text);
+    let mut found: BTreeSet<String> = plain_tokens(text).collect();
+    let mut budget = MAX_DECODED_BYTES;
+    let mut level = BTreeSet::from([text.to_owned()]);
     for _ in 0..BASE64_DECODINGS {
-        found.extend(texts.iter().flat_map(|text| plain_tokens(text)));
-        texts = texts.iter().flat_map(|text| in_base64(text)).collect();
+        let mut decoded = BTreeSet::new();
+        for text in &level {
+            decode_base64_in(text, &mut decoded, &mut budget);
+        }
+        found.extend(decoded.iter().flat_map(|text| plain_tokens(text)));
+        level = decoded;
     }
-    found.sort();
-    found.dedup();
-    found
+    found.into_iter().collect()
 }
 
-fn plain_tokens(text: &str) -> Vec<String> {
+fn plain_tokens(text: &str) -> impl Iterator<Item = String> {
     let text = without_escapes(text, " ");
     let parts = text.split(|c: char| c.is_whitespace() || "\"<>\\".contains(c));
-    parts.map(normalized).filter(|token| token.contains('.')).collect()
+    parts.map(normalized).filter(|token| token.contains('.')).collect::<Vec<_>>().into_iter()
 }
 
 /// Replaces the ends of lines, also as JSON writes them, by `by`.
@@ -165,23 +170,33 @@ fn without_escapes(text: &str, by: &str) -> String {
     ends.iter().fold(text.to_owned(), |text, end| text.replace(end, by))
 }
 
-/// The texts that `text` contains in base64, in the standard alphabet or the one for addresses, with or without padding. Lines
-/// of a broken text are decoded alone and joined.
-fn in_base64(text: &str) -> Vec<String> {
+/// Adds the texts that `text` contains in base64 to `found`, in the standard or the URL-safe
+/// alphabet, with or without padding. Lines of a broken text are decoded alone and joined.
+///
+/// A text may begin after a separator that belongs to the alphabet. Beginnings that are a multiple
+/// of four letters apart decode to suffixes of one another, so one beginning for each remainder is
+/// enough, and the work grows linearly with the text.
+fn decode_base64_in(text: &str, found: &mut BTreeSet<String>, budget: &mut usize) {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || "+/-_".contains(c);
-    let mut found = Vec::new();
+    let mut variants = BTreeSet::new();
     for by in [" ", ""] {
-        let text = percent_decoded(&without_escapes(text, by));
-        let words = text.split(|c: char| !is_letter(c)).filter(|word| word.len() >= BASE64_CHARS);
-        for word in words {
+        variants.insert(percent_decoded(&without_escapes(text, by)));
+    }
+    for text in &variants {
+        for word in text.split(|c: char| !is_letter(c)).filter(|word| word.len() >= BASE64_CHARS) {
             let separators = word.match_indices(['+', '/', '-', '_']).map(|(at, _)| at + 1);
-            let starts = std::iter::once(0).chain(separators).take(BASE64_STARTS);
-            found.extend(starts.filter_map(|start| decoded_base64(&word[start..])));
+            let mut remainders = [false; 4];
+            for start in std::iter::once(0).chain(separators) {
+                if std::mem::replace(&mut remainders[start % 4], true) {
+                    continue;
+                }
+                let Some(decoded) = decoded_base64(&word[start..]) else { continue };
+                let Some(rest) = budget.checked_sub(decoded.len()) else { return };
+                *budget = rest;
+                found.insert(decoded);
+            }
         }
     }
-    found.sort();
-    found.dedup();
-    found
 }
 
 /// Decodes `word`, if it can be base64. Bytes that are no text become spaces.
@@ -283,6 +298,21 @@ mod tests {
         {
             assert_eq!(seen(words, text), [text], "{text}");
         }
+    }
+
+    /// Text that is encoded again and again after many separators is decoded in bounded space.
+    #[test]
+    fn nested_base64_is_decoded_once_for_each_remainder() {
+        let address = "https://evil.example/?d=my";
+        let separators: String = (0..15).map(|number| format!("{number:02}?")).collect();
+        let mut nested = format!("{separators}{address}{}", " filler".repeat(4_000));
+        for _ in 0..BASE64_DECODINGS {
+            nested = format!("{}{}", separators.replace('?', "/"), BASE64.encode(&nested));
+        }
+        let tokens = tokens(&nested);
+        assert!(tokens.iter().any(|token| token.contains("evil.example/?d=my")), "{}", tokens.len());
+        let total: usize = tokens.iter().map(String::len).sum();
+        assert!(total < 200 * nested.len(), "{total} bytes of {}", nested.len());
     }
 
     /// An address that a model wrote in base64 is known again if a result shows it decoded.

@@ -42,7 +42,7 @@ impl Assistant {
         for call in &tool_calls {
             self.remember_composed_addresses(call);
         }
-        let clock = self.clock(now);
+        let clock = self.planner_clock(now);
         let caller = Caller {
             turn,
             branch,
@@ -87,19 +87,32 @@ impl Assistant {
         (Answer::Results(results), tx.into_effects().into_iter().chain(aside).collect())
     }
 
-    /// Returns what words for the planner are read by.
-    fn clock(&self, now: &Zoned) -> PlannerClock {
+    /// Returns the clock by which planner text in the calls of a step is classified. The calls of
+    /// the step are already among those without a result.
+    fn planner_clock(&self, now: &Zoned) -> PlannerClock {
         let plans = self.state.plans.agenda.plans().map(|(_, plan)| &plan.job);
         let routines: Vec<Arc<PlannedJob>> =
             plans.filter(|planned| matches!(planned.spec, JobSpec::Routine(_))).cloned().collect();
-        let undone = self.state.plans.last_change().map(|last| {
-            let since = routines.iter().filter(|routine| last.new_plans.contains(&routine.source()));
-            let before = last.previous_plans.iter().filter(|what| matches!(what, JobSpec::Routine(_)));
+        // Calls run concurrently. Beside another call that may change plans, the change that an
+        // `undo` takes back is not known yet, so it could be any of them.
+        let changes = &self.state.plans.changes;
+        let candidates = if self.running_planner_calls() > 1 { changes.len() } else { 1 };
+        let mut undone = Vec::new();
+        for change in changes.iter().rev().take(candidates) {
+            let since = routines.iter().filter(|routine| change.new_plans.contains(&routine.source()));
+            let before = change.previous_plans.iter().filter(|what| matches!(what, JobSpec::Routine(_)));
             let before = before.map(|what| Arc::new(PlannedJob { spec: what.clone(), file: String::new() }));
-            since.cloned().chain(before).collect()
-        });
+            undone.extend(since.cloned().chain(before));
+        }
         let habits = self.state.choices.settings.habits();
-        PlannerClock { now: now.clone(), habits, routines, undone: undone.unwrap_or_default() }
+        PlannerClock { now: now.clone(), habits, routines, undone }
+    }
+
+    /// Returns the number of calls without a result that may change plans, in all active turns.
+    fn running_planner_calls(&self) -> usize {
+        let may_plan =
+            |call: &&ToolCall| matches!(self.class_of(call), Some(ToolClass::Plans | ToolClass::Shell));
+        self.active_turns.values().flat_map(|turn| &turn.unanswered).filter(may_plan).count()
     }
 
     /// Remembers possible addresses in a call as composed by the model. The address of a fetch is
@@ -157,6 +170,7 @@ mod tests {
     use std::borrow::Cow;
     use std::collections::BTreeMap;
 
+    use super::super::plan_undo::PlanUndo;
     use super::super::{Request, State, TurnRequest, UserMessage};
     use super::*;
     use crate::compaction::ContextWindow;
@@ -165,6 +179,7 @@ mod tests {
     use crate::permission::Mode;
     use crate::record::SurfaceName;
     use crate::rng::Rng;
+    use crate::schedule::{Cron, ItemId, Prompt, Recurrence, Routine};
     use crate::tool::{ServerToolKind, ToolSpec};
 
     const TURN: TurnId = TurnId(1);
@@ -288,5 +303,32 @@ mod tests {
             mail,
         );
         assert!(talk.may_fetch("https://shop.example/a"));
+    }
+
+    /// An `undo` beside another call that may change plans could take back any change; alone it
+    /// takes back the last one.
+    #[test]
+    fn undo_beside_another_planner_call_is_about_all_changes() {
+        let routine = |id: &str| {
+            let recurrence = Recurrence::new(Cron::parse("0 9 * * *").unwrap());
+            JobSpec::Routine(Routine::new(ItemId::parse(id).unwrap(), recurrence, Prompt::new("look")))
+        };
+        let undone = |calls: usize| {
+            let mut talk = ActiveTalk::new().0;
+            let cancelled = |id: &str| PlanUndo { previous_plans: vec![routine(id)], ..PlanUndo::default() };
+            talk.state.plans.changes = Arc::new(vec![cancelled("mail"), cancelled("news")]);
+            let call = ToolCall {
+                id: "c".to_owned(),
+                name: "Bash".to_owned(),
+                input: Json(r#"{"command":"ollim-bot add undo"}"#.to_owned()),
+            };
+            for turn in talk.active_turns.values_mut() {
+                turn.unanswered = vec![call.clone(); calls];
+            }
+            let undone = talk.planner_clock(&at()).undone;
+            undone.iter().map(|job| job.id().as_str().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(undone(1), ["news"]);
+        assert_eq!(undone(2), ["news", "mail"]);
     }
 }
