@@ -87,7 +87,7 @@ impl Assistant {
         (Answer::Results(results), tx.into_effects().into_iter().chain(aside).collect())
     }
 
-    /// Returns what words for the planner are read by.
+    /// Returns the time, habits and routines that planner text is read with.
     fn clock(&self, now: &Zoned) -> PlannerClock {
         let plans = self.state.plans.agenda.plans().map(|(_, plan)| &plan.job);
         let routines: Vec<Arc<PlannedJob>> =
