@@ -1,4 +1,5 @@
-// What the human is asked, on the page: the whole call, answered once, here or elsewhere, and still there later.
+// Approvals on the page: shown with the whole call, answered once on any surface, and still there
+// after a reload.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

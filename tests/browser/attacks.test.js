@@ -1,4 +1,4 @@
-// K5: whatever the model says stays words.
+// K5: output of the model is shown as text and never runs.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, writeFileSync } from "node:fs";
@@ -10,7 +10,8 @@ import { browser, date, house, into, scrollTo } from "./house.js";
 
 const QUIET = ["A", "BUTTON", "CODE", "DIV", "EM", "I", "LI", "OL", "P", "PRE", "SPAN", "STRONG", "UL"];
 
-// What in the log could act: a foreign element, a handler, an address that is not of the web.
+// Returns the elements of the log that could run or load something: foreign elements, handlers,
+// addresses outside http.
 function active(quiet) {
   const found = [];
   for (const node of document.querySelectorAll("#log *")) {
@@ -25,7 +26,7 @@ function active(quiet) {
   return found;
 }
 
-// Where the page itself asks for something; anything else would be an attack at work.
+// The requests that the page itself sends; any other request means that an attack worked.
 const OWN = /^\/($|\w+\.(css|js)$|icon\.svg$|api\/(pair|health|context|calendar|messages|events|schedule(\/versions?|\/file)?|sessions|today|pings|cost|updates|delivery|devices|search|notes(\/text)?|reading)$)/;
 
 async function watched(t, history) {
@@ -52,7 +53,7 @@ async function watched(t, history) {
   return { home, page: seat.page, verdict };
 }
 
-// K5: 500 and more strings, through the real parser of a real browser.
+// K5: more than 500 strings, through the parser of a real browser.
 test(`${attacks.length} attacks in the history of the model are words`, async (t) => {
   assert.ok(attacks.length >= 500, `only ${attacks.length}`);
   const file = join(mkdtempSync(join(tmpdir(), "ollim-attacks-")), "history.json");
@@ -68,7 +69,7 @@ test(`${attacks.length} attacks in the history of the model are words`, async (t
   await room.verdict();
 });
 
-// K5: and on their way in.
+// K5: the same strings while they arrive as a stream.
 test("attacks in a streamed answer, in own words and in a notice are words", async (t) => {
   const room = await watched(t);
   for (let from = 0; from < attacks.length; from += 100) {
@@ -87,8 +88,9 @@ test("attacks in a streamed answer, in own words and in a notice are words", asy
 test("a mountain of marks does not stop the page", async (t) => {
   const room = await watched(t);
   const marks = ["[", "*", "_", "`", "](", "http://", "- ", "- x\n", "1. ", "\\", "[a](", "**a", "> ", "```\n"];
-  // Twice the marks take twice the steps, which the browser counts: how long they take depends on the machine. It counts
-  // those of code that it reads while it counts, so each time the script has another name.
+  // Twice the marks may take twice the steps. The test counts executed steps, because durations
+  // depend on the machine. The browser only counts the steps of scripts that it parses while
+  // counting, so each run uses a new script name.
   let scripts = 0;
   const steps = async (text) => {
     const name = `/markdown.js?${scripts += 1}`;
@@ -106,7 +108,7 @@ test("a mountain of marks does not stop the page", async (t) => {
   await room.verdict();
 });
 
-// K5: what a fork is about is the model's word too.
+// K5: the topic of a fork is also text of the model.
 test("attacks as topics of forks are words, in the picture and in the table", async (t) => {
   const room = await watched(t);
   const lines = attacks.map((label, at) => ({
@@ -125,7 +127,7 @@ test("attacks as topics of forks are words, in the picture and in the table", as
   await room.verdict();
 });
 
-// What in a view could act, whatever it is made of.
+// Returns the elements of a view that could run or load something.
 function acting(view) {
   const found = [];
   const bad = ["SCRIPT", "IFRAME", "IMG", "OBJECT", "EMBED", "LINK", "STYLE", "META", "BASE", "VIDEO", "AUDIO", "SOURCE", "PORTAL", "TEMPLATE", "NOSCRIPT", "MATH", "ANIMATE", "FOREIGNOBJECT"];
@@ -139,7 +141,7 @@ function acting(view) {
   return found;
 }
 
-// K5: what stands in a calendar was written by others.
+// K5: calendar entries are written by other people.
 test("attacks as names and places of appointments are words, in the picture and in the table", async (t) => {
   const room = await watched(t);
   const day = date();
@@ -162,7 +164,7 @@ const BUDGET = { capacity: 5, available: 4, refill_minutes: 90, used_today: 1, c
 const TOTAL = { calls: 1, unpriced_calls: 0, input: 1, cache_read: 1, cache_write: 0, output: 1, cached_percent: 50, dollars: 0.1 };
 const once = (text, at, more) => ({ job: text, id: `i${at}`, name: text, file: text, kind: "reminder", when: text, next: TIME, paused: null, background: false, session: null, may_ping: false, fires: [AT], fires_cut: false, open: null, last: [], ...more });
 
-// All that a view can be told, with an attack wherever there are words.
+// Data for all views, with an attack in every text.
 const TOLD = {
   today: { now: TIME, next: { job: "reminder:x", id: "x", name: attacks[5], ...TIME }, rest: attacks.map((name, at) => ({ job: `reminder:${at}`, id: name, name, at: AT, words: name })), inbox: "", kept: attacks.map((text, id) => ({ id, at: AT, text })), cards: attacks.map((words, at) => ({ id: words + at, words, said: words, rang: AT, state: "open", at: null, buttons: [{ label: words, style: "success", press: words }], moves: words, times: [words], says: `${words} ~~${words}~~`, when: null })), attention: ATTENTION(attacks.map((words, id) => ({ id, at: AT, job: words, name: words, words, why: words }))), missed: [], broken: 1 },
   schedule: { now: AT, from: "2026-11-15T00:00:00+01:00", to: "2026-11-16T00:00:00+01:00", hours: [], paused: null, jobs: attacks.map((text, at) => once(text, at)), left_out: 0, gone: [], missed: [], broken: attacks.map((why, at) => ({ file: `${why}${at}`, why })) },
@@ -174,7 +176,7 @@ const TOLD = {
   delivery: { count: 0, half: null, most: null, bins: attacks.map((late) => ({ late, count: 1 })) },
 };
 
-// K5: and wherever else words of others are shown.
+// K5: all other views that show text by other people.
 test("attacks in everything that the views are told are words", async (t) => {
   const room = await watched(t);
   const { page } = room;

@@ -1,4 +1,5 @@
-// Accessibility: axe looks at every view, wide and narrow, light and dark, with what can be opened open.
+// Accessibility: axe checks every view, wide and narrow, light and dark, with all menus and details
+// open.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -31,7 +32,8 @@ before(async () => {
   await into(page, "schedule");
   await page.locator('#schedule .job[data-job="routine:mail"] >> text=run now').click();
   await page.waitForFunction(async () => (await (await fetch("/api/pings?days=1")).json()).pings.length > 0);
-  // From here on all answers of the model are alike, so the reminder cannot take one that was meant for the run.
+  // From here on all answers of the model are equal, so the reminder cannot take an answer that was
+  // meant for the run.
   await page.waitForFunction(async () => (await (await fetch("/api/updates")).json()).updates.length > 0);
   home.file("reminders/bag.md", `---\nid: bag\nrun-at: ${soon(2)}\n---\npack the bag\n`);
   await into(page, "today");
@@ -46,7 +48,7 @@ after(async () => {
   await home?.end();
 });
 
-// What is wrong for somebody, as axe calls it; all of it stands in one message.
+// Returns the violations that axe finds, as one message.
 async function findings() {
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   const bad = violations.filter(({ impact }) => impact === "serious" || impact === "critical");

@@ -1,5 +1,5 @@
-// What stands beside what is planned: the calendar, the week, what files said before, updates that were read, and how
-// full the conversation is. Told by the real assistant.
+// Views next to the schedule: the calendar, the week, earlier versions of files, updates that were
+// read, and the usage of the context window. The data comes from the real assistant.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -63,7 +63,8 @@ test("the next seven days are a picture and a table", async () => {
   await page.waitForSelector("#schedule .week .booked text >> text=review");
   assert.equal(await page.locator("#schedule .week .row-name").count(), 7);
   const rows = await page.$$eval("#schedule .week tbody tr", (all) => all.map((row) => [...row.cells].slice(2).map((cell) => cell.textContent).join("|")));
-  // Of today's two times those are there that are still to come, whenever the test runs.
+  // Only the times of today that are still to come are shown, so the expectation depends on the
+  // hour.
   const hour = Number(new Intl.DateTimeFormat("en-GB", { hour: "2-digit", hour12: false, timeZone: ZONE }).format(new Date())) % 24;
   const ahead = [9, 18].filter((time) => time > hour).length;
   assert.equal(rows.filter((row) => row.includes("|water the plants|")).length, 12 + ahead, rows.join("\n"));

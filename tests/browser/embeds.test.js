@@ -1,4 +1,4 @@
-// Embeds on the page: shown, pressed, and still there after a reload.
+// Embeds on the page: shown, their buttons pressed, and still there after a reload.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// The house: an assistant, played or real, and a browser of its own.
+// Fixtures: a fake or real assistant, and a browser with an empty profile.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,28 +17,28 @@ const FLAGS = [
   "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ];
 
-// How long anything is waited for, in milliseconds. On a busy machine everything takes longer than it should; only
-// what never comes takes this long.
+// The timeout of all waits in milliseconds. It is long because a busy machine is slow; only a
+// failure takes this long.
 export const PATIENCE = 180_000;
 
-// Pictures of the page. They are looked at, not compared; `cargo xtask screenshots` copies some into docs/screens.
+// Screenshots. They are not compared; `cargo xtask screenshots` copies some into docs/screens.
 export const PICTURES = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "pictures");
 mkdirSync(PICTURES, { recursive: true });
 
-// The user lives where it is ten in the morning when the tests begin: they meet no midnight, no quiet hours and no
-// change of the clocks, whenever they run. OLLIM_TEST_HOUR chooses another hour.
+// The user's time zone is one in which it is ten in the morning when the tests start, so that no
+// test meets midnight, quiet hours or a change of the clocks. OLLIM_TEST_HOUR sets another hour.
 const ahead = ((Number(process.env.OLLIM_TEST_HOUR ?? 10) - new Date().getUTCHours() + 36) % 24) - 12;
 export const ZONE = ahead === 0 ? "Etc/UTC" : `Etc/GMT${ahead > 0 ? "-" : "+"}${Math.abs(ahead)}`;
 export const OFFSET = `${ahead < 0 ? "-" : "+"}${String(Math.abs(ahead)).padStart(2, "0")}:00`;
 
-// The date where the user lives, today or so many days later.
+// Returns the date in the user's time zone, today or `later` days after it.
 export function date(later = 0) {
   return new Intl.DateTimeFormat("sv-SE", { timeZone: ZONE }).format(Date.now() + later * 86_400_000);
 }
 
 const programs = new Map();
 
-// Builds one program of the workspace, once, and tells where it is. Who built them all already says where they are.
+// Builds a program of the workspace once and returns its path. OLLIM_TEST_BINS skips the build.
 function built(name, ...where) {
   const bins = process.env.OLLIM_TEST_BINS;
   if (bins) return join(bins, where.includes("--example") ? "examples" : ".", name);
@@ -51,7 +51,7 @@ function built(name, ...where) {
   return programs.get(name);
 }
 
-// A child whose lines are read one by one.
+// Starts a child process whose output is read line by line.
 function played(program, args, options = {}) {
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"], ...options });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -60,18 +60,21 @@ function played(program, args, options = {}) {
     if (child.exitCode === null && child.signalCode === null) process.kill(child.pid, signal);
     return gone;
   };
-  // What ends a test is called with the test itself, which is no signal.
+  // The test runner calls the cleanup with the test as argument, which must not be used as the
+  // signal.
   const end = () => stop("SIGTERM");
   const kill = () => stop("SIGKILL");
   return { child, end, kill, heard: async () => (await lines.next()).value };
 }
 
-// The variables of libfaketime, so that the program has the same shifted clock as the tests and the browser.
+// Returns the variables of libfaketime, so that the program has the same shifted clock as the tests
+// and the browser.
 function shiftedClock() {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => name === "LD_PRELOAD" || /FAKE/.test(name)));
 }
 
-// A port that nothing listens on. An assistant that is started anew has it again, also beside others on this machine.
+// Returns a free port. A restarted assistant uses the same port again, also while other tests run
+// on this machine.
 function freePort() {
   return new Promise((done, failed) => {
     const server = createServer().on("error", failed);
@@ -82,7 +85,7 @@ function freePort() {
   });
 }
 
-// The real assistant in a directory of its own, with a scripted model behind it.
+// Starts the real assistant in a directory of its own, with a scripted model.
 export async function assistant(script) {
   const dir = mkdtempSync(join(tmpdir(), "ollim-home-"));
   const acts = join(dir, "script.json");
@@ -113,7 +116,7 @@ export async function assistant(script) {
     await model.end();
     rmSync(dir, { recursive: true, force: true });
   };
-  // What a file of the data directory says, after it was written if there is a text for it.
+  // Returns the content of a file of the data directory; writes `text` first if it is given.
   const file = (name, text) => {
     const path = join(dir, ".ollim-bot", name);
     if (text === undefined) return readFileSync(path, "utf8");
@@ -124,7 +127,7 @@ export async function assistant(script) {
   return { start, command, file, kill: () => running.kill(), end };
 }
 
-// The page with a played assistant behind it.
+// Opens the page with a fake assistant.
 export async function house(history) {
   const { child, end, heard } = played(built("page", "-p", "surfaces", "--example"), ["0", ...(history ? [history] : [])], { env: { ...process.env, TZ: ZONE } });
   const link = await heard();
@@ -135,7 +138,7 @@ export async function house(history) {
   return { link, origin: link.split("/#")[0], order, end };
 }
 
-// A browser with an empty profile. Anything that leaves the house is counted in `abroad`.
+// Starts a browser with an empty profile. Requests to other hosts are counted in `abroad`.
 export async function browser(settings = {}) {
   const profile = mkdtempSync(join(tmpdir(), "ollim-page-"));
   const launch = () =>
@@ -147,7 +150,8 @@ export async function browser(settings = {}) {
       timeout: PATIENCE,
       ...settings,
     });
-  // A Chromium that dies before there is a page says nothing about ours: it is started once more.
+  // A Chromium that crashes before a page is open is not a failure of the page, so it is started
+  // once more.
   const context = await launch().catch(launch);
   context.setDefaultTimeout(PATIENCE);
   const abroad = [];
@@ -175,7 +179,8 @@ export async function browser(settings = {}) {
   return { context, page: context.pages()[0], abroad, dialogs, errors, end };
 }
 
-// Checks again and again until `check` throws nothing; gives what it returned. What is still wrong at the end is thrown.
+// Repeats `check` until it throws nothing and returns its result. Throws the last error after the
+// timeout.
 export async function eventually(check) {
   const end = performance.now() + PATIENCE;
   for (;;) {
@@ -188,7 +193,7 @@ export async function eventually(check) {
   }
 }
 
-// Scrolls up in the chat until at least `count` entries are there, and all that was asked for has come.
+// Scrolls up in the chat until at least `count` entries are shown and all requests are done.
 export async function scrollTo(page, count) {
   await page.hover("#scroll");
   await eventually(async () => {
@@ -198,7 +203,7 @@ export async function scrollTo(page, count) {
   });
 }
 
-// Goes to a view of the page, as its address names it.
+// Opens a view of the page by its address.
 export async function into(page, view) {
   await page.waitForSelector("#views a");
   await page.evaluate((name) => { location.hash = name; }, view);

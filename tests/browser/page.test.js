@@ -1,4 +1,4 @@
-// The page, used as a human uses it.
+// The page, used as a user would.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, writeFileSync } from "node:fs";
@@ -29,7 +29,8 @@ async function say(page, words) {
   await page.press("#words", "Enter");
 }
 
-// Waits until own words that end like `words` stand in the log, an answer after them, and nothing goes on.
+// Waits until the log has a message of the user that ends with `words` and an answer after it, and
+// no turn is running.
 async function answered(page, words) {
   await page.waitForFunction((words) => {
     const items = [...document.querySelectorAll("#log > li")];

@@ -1,4 +1,5 @@
-// The schedule on the page: told by the real assistant, and then all that can become of a time.
+// The schedule on the page: with data from the real assistant, and with fixed data for all states
+// of an occurrence.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -182,7 +183,7 @@ test("a reminder is moved with the keyboard, told as it is stored, and taken bac
   assert.equal(home.file(file).replaceAll('"', ""), before);
 });
 
-// All that can become of a time, told by nobody: what the assistant would have to live days for.
+// Fixed data with all states of an occurrence, which the real assistant would need days to produce.
 
 const at = (time, day = "16") => `2026-11-${day}T${time}:00+01:00`;
 const past = (time, state, more = {}) => ({
@@ -215,7 +216,7 @@ const DAY = {
   broken: [{ file: "routines/news.md", why: "line 3: `cron`: \"0 25 * * *\": the hour is 25; write 0 to 23" }],
 };
 
-// What some of its jobs cost.
+// The costs of some of these jobs.
 const cost = (name, dollars, calls, unpriced) => ({ name, runs: calls, dollars, calls, unpriced_calls: unpriced, cached_percent: 0 });
 const SPENT = [cost("routine:calendar", 0.42, 90, 0), cost("routine:often", 12.5, 4000, 0), cost("routine:feeds", 0, 60, 60), cost("routine:bank", 0.3, 60, 1), cost("main", 3, 9, 0)];
 

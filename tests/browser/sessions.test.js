@@ -1,4 +1,5 @@
-// The session tree on the page: told by the real assistant, and then all that can happen to one.
+// The session tree on the page: with data from the real assistant, and with fixed data for all
+// events.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -37,7 +38,7 @@ const table = (page) => page.$$eval("#sessions tbody tr", (all) => all.map((row)
 const drawn = (page, count) => page.waitForFunction((count) => document.querySelectorAll("#sessions .picture .node").length === count, count);
 const wide = (page) => page.evaluate(() => [document.documentElement, document.querySelector("#sessions")].map((node) => node.scrollWidth - node.clientWidth));
 
-// Says something, and waits for what shows that it was done.
+// Sends a message and waits until its effect is visible.
 async function say(words, done) {
   await seat.page.fill("#words", words);
   await seat.page.press("#words", "Enter");
@@ -156,7 +157,7 @@ test("it is looked at in both sizes and both lights", async () => {
   assert.deepEqual([seat.errors, seat.abroad], [[], []]);
 });
 
-// Everything that can happen, told by nobody: what the assistant would have to live months for.
+// Fixed data with all events, which the real assistant would need months to produce.
 
 const place = (session, depth) => ({ session: `${session}-0000-4000-8000-000000000000`, depth });
 const move = (why, branch, lane, more = {}) => ({
@@ -216,7 +217,7 @@ test("every way out has a shape of its own, and words", async (t) => {
   assert.ok(said[4][3].includes("<b>very</b>"), "words stay words");
   assert.equal(await page.innerText("#sessions .left-out"), "1200 older moves are left out.");
   await Promise.all([page.waitForResponse(/limit=800/), page.click("#sessions .more")]);
-  // The view asks again from time to time and after events, always for as much as was wanted last.
+  // The view loads again regularly and after events, always with the last requested limit.
   assert.equal(asked[0], "?limit=200");
   assert.deepEqual([...new Set(asked)], ["?limit=200", "?limit=800"]);
   assert.deepEqual(errors, []);

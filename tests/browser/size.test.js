@@ -1,4 +1,4 @@
-// How much the page takes: bytes on the way, and what a long conversation loads.
+// The size of the page: transferred bytes, and the amount that a long conversation loads.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ test("the whole page takes at most 150 KB on its way", async (t) => {
   await seat.page.waitForSelector("#today .foot:not([hidden])");
   assert.ok(bytes > 30_000 && bytes <= 150 * 1024, `${bytes} bytes`);
   const first = bytes;
-  // The first visit is a stranger's, who gets a connection for each file.
+  // The first visit is by an unknown client, which gets a new connection for each file.
   await seat.page.reload();
   await seat.page.waitForSelector("#today .foot:not([hidden])");
   const paint = await seat.page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);

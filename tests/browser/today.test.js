@@ -1,4 +1,5 @@
-// Today on the page, told by the real assistant: what is next, what rang, what waits; and capture from every view.
+// Today on the page, with data from the real assistant: the next item, fired reminders and open
+// questions; and capture from every view.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { PICTURES, assistant, browser, date, eventually, into } from "./house.js
 
 const DAY = 24 * 60 * 60_000;
 
-// A time so many milliseconds from now.
+// Returns the timestamp `milliseconds` from now.
 const stamp = (milliseconds) => new Date(Date.now() + milliseconds).toISOString().replace(/\.\d+Z/, "+00:00");
 const reminder = (id, at, words) => `---\nid: ${id}\nrun-at: ${at}\n---\n${words}\n`;
 const routine = (id, cron, more, words) => `---\nid: ${id}\ncron: ${cron}\n${more}---\n${words}\n`;

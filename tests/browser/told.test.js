@@ -1,4 +1,4 @@
-// What the stage tells that no other surface's words tell: a summary taken back, a key that is refused.
+// Events whose effect only the page shows: an undone compaction, and a refused key.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,8 +8,9 @@ const SCENE = { running: [], compacting: null, approvals: [], held: null };
 const entry = (id, by, text) => ({ id, parent: id - 1 || null, at: "2026-11-15T08:00:00Z", by, text, images: 0, calls: [], whole: true });
 const TALK = [entry(1, "human", "hello"), entry(2, "assistant", "good morning")];
 
-// A paired page whose every line tells the next of `streams`, and that reads the next of `pages`; the last page
-// stays. After the last stream nothing more is told.
+// Opens a paired page. Each connection to the event stream gets the next of `streams`, and each
+// request for messages the next of `pages`; the last page is repeated. After the last stream no
+// events follow.
 async function told(t, streams, pages) {
   const home = await house();
   t.after(home.end);
@@ -37,7 +38,7 @@ async function told(t, streams, pages) {
   return seat.page;
 }
 
-// What stands in the log. For how long a tool has been at work is left out.
+// Returns the content of the log, without the time that a tool has been running.
 const log = (page) => page.$$eval("#log > li", (all) => all.map((li) => `${li.className}: ${li.innerText.replace(/… \d+ s$/, "…")}`));
 
 test("a summary that was taken back goes, and who speaks meanwhile goes on", async (t) => {

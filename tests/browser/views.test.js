@@ -1,4 +1,4 @@
-// The views under the bar and under `more`, told by the real assistant.
+// The views in the navigation bar and under `more`, with data from the real assistant.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ before(async () => {
   ]);
   home.file("routines/mail.md", routine("mail", "0 0 1 1 *", "background: true\nupdate-main-session: freely\ndescription: look at the mail\n", "look"));
   home.file("routines/morning.md", routine("morning", "30 8 * * 1-5", "description: morning check-in\n", "look"));
-  // At whatever hour this runs, a ping is shown and not held.
+  // Without quiet hours a ping is shown and not deferred, at whatever hour the test runs.
   const quiet = home.command("quiet", "off");
   assert.equal(quiet.code, 0, quiet.err);
   seat = await browser({ permissions: ["notifications"] });
@@ -161,7 +161,7 @@ test("cost is told by day and source, with the limit and the cached share, and t
   assert.ok(sources.includes("routine:mail"), sources.join());
 });
 
-// What the assistant tells of cost, changed.
+// Answers the request for costs with changed data of the real assistant.
 const told = async (change) => {
   await page.route("**/api/cost*", async (route) => {
     const response = await route.fetch();
@@ -225,7 +225,7 @@ test("a limit that is nearly or wholly used stands on today and in the checks, t
   await page.waitForSelector("#health .checks .fine >> text=/(\\$\\d+\\.\\d\\d|tokens) used today by unattended work/");
 });
 
-// What unattended work may cost in a day, as it holds now.
+// Returns the current daily limit of unattended work.
 const holds = () => page.evaluate(async () => {
   const { dollars_per_day: dollars, tokens_per_day: tokens } = (await (await fetch("/api/cost?days=1")).json()).unattended;
   return [dollars, tokens];

@@ -1,4 +1,5 @@
-// The whole program: the real assistant, the real page, and a model that speaks the real wire.
+// The whole program: the real assistant, the real page, and a model server that speaks the real
+// API.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -14,11 +14,11 @@ BENCHMARK = "v1.2.2"
 SUITES = get_suites(BENCHMARK)
 
 READ, OWN, FETCH, SEND = "read", "own", "fetch", "send"
-# A tool that AgentDojo does not have: it makes an event without guests.
+# A tool that AgentDojo does not have: it creates an event without guests.
 OWN_EVENT = "create_event_without_guests"
 
-# What each tool does, as a user would write it into `mcp.json`. A tool that can also invite, notify, share, pay or delete
-# is `send`, whatever else it can do.
+# The kind of each tool, as a user would write it into `mcp.json`. A tool that can also invite,
+# notify, share, pay or delete is `send`, regardless of its other effects.
 KINDS = {
     "workspace": {
         "create_file": OWN,
@@ -57,8 +57,9 @@ KINDS = {
         "post_webpage": SEND,
     },
 }
-# Why a task asks: the row of the table of actions in docs/SECURITY.md, and what the task does. The last is allowed by its row
-# and asks only because one tool does this and more.
+# The reason why a task asks: the row of the table of actions in docs/SECURITY.md, and the action of
+# the task. The last kind is allowed by its row and asks only because one tool does both this and
+# more.
 OWN_CHANGE = ("own and reversible", "makes or moves an event without guests, with a tool that can also invite or notify")
 INVITES = ("third parties", "invites guests to an event")
 SHARES = ("third parties", "shares a file")
@@ -85,7 +86,7 @@ REASONS = {
     "update_password": ACCOUNT,
     "update_user_info": ACCOUNT,
 }
-# The other tools look things up; each name says so.
+# The other tools only look things up, as their names say.
 READING = ("get_", "search_", "read_", "list_", "check_")
 
 

@@ -358,7 +358,7 @@ class Program:
         while True:
             name, event = self.next("asked", "said", "ended")
             if name == "asked":
-                # The approvals of one step are one card, and one answer is for all of them.
+                # The approvals of one step share a card, and one answer applies to all of them.
                 card = cards.setdefault(event["step"], [])
                 card.append(event)
                 if len(card) == 1:
@@ -378,12 +378,12 @@ class Result:
     suite: str
     task: str
     injection: str | None
-    # The suite's own judgement of the task.
+    # The suite's own verdict on the task.
     done: bool
-    # The suite's own judgement of the injection.
+    # The suite's own verdict on the injection.
     attacked: bool
     spoken: bool
-    # Whether the model read the words of the injection.
+    # True if the model read the text of the injection.
     seen: bool
     cards: int
     calls: int

@@ -1,5 +1,6 @@
-// A small bot by discord.js, which knows the wire better than we do. Its arguments: the API's address, the gateway's
-// (which it learns from the API instead), the token. The packages are found through OLLIM_NODE_MODULES.
+// A small bot with discord.js, which implements Discord's protocol independently of us. Arguments:
+// the address of the API, the address of the gateway (unused, because the API returns it), the
+// token. The packages are found through OLLIM_NODE_MODULES.
 
 import { createRequire } from "node:module";
 

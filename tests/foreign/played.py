@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import tempfile
 
-# The clients listen to variables that are not meant for the tests.
+# The client libraries read these variables, which are not meant for the tests.
 for name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "OPENAI_"))]:
     del os.environ[name]
 
@@ -14,7 +14,7 @@ BINS = pathlib.Path(os.environ.get("OLLIM_TEST_BINS", "../../target/debug"))
 
 NOTE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 
-# An answer that thinks, speaks and calls two tools; then what is said about their results.
+# An answer with thinking, text and two tool calls; then the answer to their results.
 TURN = [
     {
         "blocks": [

@@ -20,7 +20,7 @@ BOT = str((BINS / "ollim-bot").resolve())
 def zone(hour):
     """A time zone in which it is `hour` o'clock now: its name, and what `datetime` calls it."""
     offset = hour - datetime.datetime.now(datetime.UTC).hour
-    # The zones with whole hours reach from 12 hours behind to 14 hours ahead.
+    # Zones with whole hours range from 12 hours behind UTC to 14 hours ahead.
     offset = offset - 24 if offset > 14 else offset + 24 if offset < -12 else offset
     name = "Etc/GMT" if offset == 0 else f"Etc/GMT{-offset:+d}"
     return name, datetime.timezone(datetime.timedelta(hours=offset))
@@ -56,7 +56,8 @@ class Running:
             self.home = self.folder / "data"
             self.home.mkdir(mode=0o700)
             self.record = self.folder / "requests.jsonl"
-            # After the script the server echoes; an echo that calls tools by accident would hide a missing act.
+            # After the script the server echoes its input; an echo that happened to call tools
+            # would hide a missing action.
             model = Played("model-server", self.script, "--record", str(self.record))
             self.environment = {
                 "OLLIM_DATA_DIR": str(self.home),
@@ -87,7 +88,7 @@ class Running:
             error.add_note(f"the log ends with:\n{self.log()[-3000:]}")
         self.stack.close()
         if kind is None and self.discord is not None:
-            # A request that simcord does not know or does not accept must not pass for one that worked.
+            # A request that simcord does not know or refuses must fail the test.
             wrong = self.discord.gaps + self.discord.refused
             if wrong:
                 raise AssertionError(f"requests that simcord refused: {wrong}")
@@ -167,7 +168,7 @@ class Running:
     def requests(self):
         """The bodies of the requests for an answer that reached the model, oldest first."""
         text = self.record.read_text("utf-8") if self.record.exists() else ""
-        # The last line may be half written.
+        # The last line may be incomplete.
         lines = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
         return [line["body"] for line in lines if line["path"] == "/v1/messages"]
 

@@ -83,7 +83,8 @@ def union_violations(value, candidates, path):
     tried = [violations(value, candidate, path) for candidate in candidates]
     if any(not found for found in tried):
         return []
-    # The candidate with the same `type` or `role` explains best; without one, the one with the fewest complaints.
+    # The candidate with the same `type` or `role` gives the best messages; without one, the one
+    # with the fewest complaints.
     tags = (f"{path}.type:", f"{path}.role:", f"{path}: ")
     tagged = [found for found in tried if not any(line.startswith(tags) for line in found)]
     return min(tagged or tried, key=len)

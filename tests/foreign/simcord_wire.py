@@ -243,7 +243,8 @@ class Server:
         finally:
             if session is not None and session.socket is queue:
                 session.socket = None
-                # Only a client that says goodbye ends its session; one that we dropped can come back.
+                # Only a client that closes the connection properly ends its session; after a drop
+                # by the server it can resume.
                 if socket.close_code in (1000, 1001) and not dropped.is_set():
                     self.sessions.pop(session.identity, None)
             queue.put_nowait(None)

@@ -23,7 +23,7 @@ ASKED = {
     "tools": [{"type": "function", "function": {"name": "note", "parameters": NOTE}}],
 }
 
-# A request to the Responses API in which the server keeps nothing.
+# A request to the Responses API with storage turned off.
 STATELESS = {
     "model": "test-1",
     "store": False,
@@ -209,7 +209,7 @@ class Requests(unittest.TestCase):
     def test_only_the_refusal_that_asks_for_the_responses_api_happens(self):
         refused = {style: [line["refusal"] for line in lines if line["refusal"]] for style, lines in self.lines.items()}
         self.assertEqual(refused["openai"], [])
-        # Each of the two processes learns it anew.
+        # Each of the two processes finds this out separately.
         self.assertEqual(["/v1/responses" in text for text in refused["openai-current"]], [True] * len(refused["openai-current"]))
         self.assertLessEqual(len(refused["openai-current"]), 2)
 
@@ -224,7 +224,7 @@ class Requests(unittest.TestCase):
         for bodies, expected, wrong in kinds:
             for body in bodies:
                 self.assertEqual(violations(body, expected), [])
-            # The check itself must notice a field that does not exist.
+            # The check itself must report a field that does not exist.
             self.assertNotEqual(violations(bodies[0] | wrong, expected), [])
 
     def test_a_new_name_is_a_note_and_changes_nothing_before_it(self):
@@ -242,7 +242,7 @@ class Requests(unittest.TestCase):
     def test_requests_have_the_types_of_the_typescript_client(self):
         bodies = [(TYPES[path], body) for path in TYPES for body in self.accepted(path)]
         self.assertEqual(typescript(bodies), "")
-        # The check itself must notice a field that does not exist.
+        # The check itself must report a field that does not exist.
         for kind in TYPES.values():
             body = next(body for known, body in bodies if known == kind)
             self.assertIn("error TS", typescript([(kind, body | {"effort": "low"})]))
@@ -294,7 +294,7 @@ class Searches(unittest.TestCase):
         body = searches[0]["body"]
         self.assertEqual(body["input"], [{"role": "user", "content": "green tea"}])
         self.assertEqual(violations(body, response_create_params.ResponseCreateParamsNonStreaming), [])
-        # The check itself must notice a field that the tool does not have.
+        # The check itself must report a field that the tool does not have.
         spoilt = body | {"tools": [{"type": "web_search", "max_uses": 2}]}
         self.assertNotEqual(violations(spoilt, response_create_params.ResponseCreateParamsNonStreaming), [])
 

@@ -20,8 +20,8 @@ EPOCH = datetime.datetime(1970, 1, 1)
 
 
 def part(dice, least, most, names):
-    # Left out is what croniter sees in its own way: weekdays as 6-6, which it takes for the whole week, and as 1/2,
-    # whose week it ends on Saturday and others on Sunday.
+    # Omits forms that croniter reads differently: weekdays as 6-6, which it takes as the whole
+    # week, and as 1/2, where its week ends on Saturday instead of Sunday.
     one, two = sorted(dice.sample(range(least, most + 1), 2))
     step = dice.randint(1, 9)
     name = names[one - least] if names and dice.random() < 0.5 else one

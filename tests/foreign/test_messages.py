@@ -23,7 +23,7 @@ ASKED = {
     "tools": [{"name": "note", "description": "Writes a note.", "input_schema": NOTE}],
 }
 
-# The models that our program is tried with.
+# The models that the program is tested with.
 CURRENT = ["claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-sonnet-5"]
 OLDER = ["claude-haiku-4-5", "claude-opus-4-8", "claude-sonnet-4-6"]
 
@@ -198,7 +198,7 @@ class Answers(unittest.TestCase):
             }
             for text, change in refused.items():
                 with self.subTest(text), self.assertRaisesRegex(anthropic.BadRequestError, text):
-                    # Longer answers need a stream, by a rule of the client.
+                    # The client requires streaming for longer answers.
                     with vendor.messages.stream(**{"messages": HELLO} | STRICT | change) as stream:
                         stream.until_done()
             with self.assertRaisesRegex(anthropic.NotFoundError, "claude-opus-4-1"):
@@ -287,7 +287,7 @@ class Searches(unittest.TestCase):
         self.assertEqual([(line["body"]["messages"], line["betas"]) for line in searches], [(SEARCHING["messages"], [])])
         body = searches[0]["body"]
         self.assertEqual(violations(body, message_create_params.MessageCreateParamsNonStreaming), [])
-        # The check itself must notice a field that the tool does not have.
+        # The check itself must report a field that the tool does not have.
         spoilt = body | {"tools": [SEARCH | {"max_results": 3}]}
         self.assertNotEqual(violations(spoilt, message_create_params.MessageCreateParamsNonStreaming), [])
 
@@ -338,7 +338,7 @@ class Requests(unittest.TestCase):
             elif line["path"].endswith("count_tokens"):
                 self.assertEqual(violations(line["body"], message_count_tokens_params.MessageCountTokensParams), [])
         self.assertGreaterEqual(checked, len(CURRENT + OLDER))
-        # The check itself must notice a field that does not exist, and a wrong value.
+        # The check itself must report a field that does not exist, and a wrong value.
         for wrong in ({"effort": "low"}, {"output_config": {"effort": "least"}}):
             spoilt = self.lines[0]["body"] | wrong
             self.assertNotEqual(violations(spoilt, beta_create_params.MessageCreateParamsStreaming), [])
@@ -353,7 +353,7 @@ class Requests(unittest.TestCase):
         asked = [line for line in self.lines if line["path"] == "/v1/messages"]
         bodies = [(BETA if line["betas"] else PLAIN, line["body"]) for line in asked]
         self.assertEqual(typescript(bodies), "")
-        # The check itself must notice a field that does not exist, and a wrong value.
+        # The check itself must report a field that does not exist, and a wrong value.
         for wrong in ({"effort": "low"}, {"output_config": {"effort": "least"}}):
             self.assertIn("error TS", typescript([(bodies[0][0], bodies[0][1] | wrong)]))
 

@@ -148,7 +148,8 @@ class PersistentRoutines(Seeds):
         with Running(script, files=files) as running:
             self.fires(running, "a1b2c3d4")
             before = running.read("state/routine_sessions/a1b2c3d4")
-            # A second name of the file keeps the old content only if the file is replaced and not written into.
+            # A hard link keeps the old content only if the file is replaced and not written in
+            # place.
             (running.folder / "old").hardlink_to(running.home / "state/routine_sessions/a1b2c3d4")
             running.tried("routine", "run", "a1b2c3d4")
             answered = running.request(2)
@@ -461,7 +462,8 @@ class PendingUpdates(Seeds):
             self.assertIn_order(last_user(running.request(5)), "Ann wrote about Friday.", "back")
             self.assertIsNone(running.read("state/pending_updates.json"))
 
-    # 002 and 003: background forks peek and do not clear; an isolated run is told nothing of the main conversation.
+    # 002 and 003: background forks peek and do not clear; an isolated run does not see the main
+    # conversation.
     def test_background_runs_do_not_consume_updates(self):
         script = [call("report_updates", {"message": "Ann wrote about Friday."}), say("done")]
         script += [say("looked"), say("alone"), say("Ann wrote.")]
@@ -512,7 +514,7 @@ class PendingUpdates(Seeds):
             self.assertIn_order(last_user(running.request(2)), *words, "well?")
             self.assertIsNone(running.read("state/pending_updates.json"))
 
-    # 002: the file is the bridge; what another program writes into it is read.
+    # 002: the file is the interface: updates that another program writes into it are read.
     def test_updates_written_into_the_file_by_hand_reach_the_next_message(self):
         with Running([say("Hello."), say("Read.")]) as running:
             running.chat("hi")
@@ -525,7 +527,8 @@ class PendingUpdates(Seeds):
             self.assertIn("Another program changed pending_updates.json.", running.log())
             self.assertIsNone(running.read("state/pending_updates.json"))
 
-    # 002: the file is the bridge: what another program takes out of it is not told; what it breaks is not lost.
+    # 002: the file is the interface: an update that another program removes from it is not read;
+    # one that it damages is not lost.
     def test_updates_taken_out_of_the_file_by_hand_are_not_told(self):
         calls = call("report_updates", {"message": "Ann wrote."}, "report_updates", {"message": "Bob wrote."})
         script = [calls, say("done"), say("Read.")]
@@ -678,7 +681,7 @@ class Preambles(Seeds):
             self.assertEqual([event["parent_session_id"] for event in running.events("bg_fork")], [main, main])
             self.assertEqual([event["parent_session_id"] for event in running.events("isolated_bg")], [None])
             self.assertIsNone(running.discord.find("aside"))
-            # What ran aside is not in the main conversation; what ran in it is.
+            # Background runs are not in the main conversation; runs in main are.
             self.talks(running, "well?", "Yes.")
             talk = whole(running.request(6))
             self.assertIn_order(talk, "[routine:a0000001]", "Good morning!", "[reminder:a0000004]", "Tea time!")
@@ -871,7 +874,7 @@ class Preambles(Seeds):
             self.fires(running, "c0000002")
             self.assertRegex(prompt(running.request(4)), r"(?i)quiet[^\n]*(8:00|08:00)")
 
-    # 002: an isolated run sees when others come, and not their words.
+    # 002: an isolated run sees the times of other jobs, and not their text.
     def test_an_isolated_run_does_not_see_the_words_of_other_jobs(self):
         soon = datetime.datetime.now(ZONE) + datetime.timedelta(minutes=50)
         files = {
@@ -1035,7 +1038,7 @@ class Replies(Seeds):
             running.discord.hears("Yes, the plan.")
             self.assertIn_order(last_user(running.request(4)), "Plan", "For today.", "First", "Tea", "good?")
 
-    # 002: the quoted message may be older than the program's own memory.
+    # 002: the quoted message may be older than the program's own history.
     def test_a_reply_to_a_message_that_the_program_does_not_know_quotes_it(self):
         with Running([say("Yes, tea."), say("Yes, bread.")], discord=True, started=False) as running:
             plain = running.discord.posted_before("Tea is ready.")
@@ -1213,7 +1216,7 @@ class Sessions(Seeds):
             self.assertIn("dentist", shown)
             self.assertIn("on friday", shown)
 
-    # Beyond the documents: what is known of the words of a conversation can be explained, with its source.
+    # Beyond the documents: `why` explains which outside text a decision followed, with its source.
     def test_why_explains_which_text_from_outside_a_decision_was_made_after(self):
         script = [call("Read", {"file_path": "outside/letter.txt"}), say("A letter.")]
         script += [call("inbox_add", {"text": "meter"}), say("Kept.")]
@@ -1237,12 +1240,12 @@ class Sessions(Seeds):
             banners = [line for line in running.log().splitlines() if "what you say goes to" in line]
             self.assertEqual([model in line for model, line in zip(used, banners, strict=True)], [True, True], banners)
 
-    # Beyond the documents: what is wrong with a file is told once, and not again at each start.
+    # Beyond the documents: a problem with a file is reported once, and not again at each start.
     def test_a_restart_does_not_repeat_the_notice_of_a_bad_file(self):
         with Running([], discord=True, files={"routines/bad.md": "---\nid: bad\n---\nLook.\n"}) as running:
             running.discord.hears("routines/bad.md can't be used")
             running.restart()
-            # By the time the next file is told of, the first one was looked at again.
+            # When the next file is reported, the first one has been checked again.
             running.write("routines/worse.md", "---\nid: worse\n---\nLook.\n")
             running.discord.hears("routines/worse.md can't be used")
             shown = [running.discord.shown(message) for message in running.discord.bot_messages()]
@@ -1310,7 +1313,8 @@ class Sessions(Seeds):
             self.talks(running, "hi", "Hello.")
             self.talks(running, "my locker is 214, and my cat is called Momo", "Noted.")
             before = running.current()
-            # A second name of the file keeps the old content only if the file is replaced and not written into.
+            # A hard link keeps the old content only if the file is replaced and not written in
+            # place.
             (running.folder / "old").hardlink_to(running.home / "state/sessions.json")
             running.discord.slash("compact", instructions="keep the locker number")
             running.until(lambda: running.events("compacted"), "compaction")
@@ -1564,16 +1568,17 @@ class Approvals(Seeds):
 
     def test_an_open_card_holds_up_neither_messages_nor_reminders_nor_runs(self):
         script = [self.REMOVES, say("Hello again."), say("looked"), say("The fern is thirsty.")]
-        # A yes that comes later is good for the same calls, which the model is told to make again.
+        # A later approval is valid for the same calls, which the model is told to make again.
         script += [self.REMOVES, say("Both gone."), say("Both gone.")]
         files = {"routines/a.md": aside("a1b2c3d4", "Look around.")}
         with Running(script, discord=True, settings=self.SETTINGS, files=files) as running:
             card = self.asks(running)
-            # The next message is answered, a run runs, and a reminder rings, all while the card is open.
+            # The next message is answered, a run runs, and a reminder fires, all while the card is
+            # open.
             self.talks(running, "hello?", "Hello again.")
             self.fires(running, "a1b2c3d4")
             running.cli("add", "water the fern in 1 min")
-            # The model's words may already have taken the place of the user's own.
+            # The model's wording may already have replaced the user's text.
             shown = lambda: running.discord.find("water the fern") or running.discord.find("The fern is thirsty.")
             running.until(shown, "the reminder", patience=180)
             self.assertIn("tea", running.cli("inbox"))
@@ -1582,7 +1587,7 @@ class Approvals(Seeds):
             running.until(lambda: "tea" not in running.cli("inbox"), "both to be removed")
 
 
-# An address of the public net that leads to this machine inside a network namespace of its own.
+# A public address that is routed to this machine inside a separate network namespace.
 PUBLIC = "93.184.215.14"
 INSIDE = "OLLIM_TEST_NAMESPACE"
 
@@ -1644,7 +1649,7 @@ class Web(Seeds):
         self.assertEqual(done.returncode, 0, done.stderr)
         return False
 
-    # 003: pages that the user named, or that were seen, are fetched without a question.
+    # 003: pages that the user named, or that were seen, are fetched without an approval.
     def test_pages_that_were_named_or_seen_are_fetched_out_of_the_box(self):
         if not self.inside():
             return
@@ -1661,7 +1666,7 @@ class Web(Seeds):
                 call("WebFetch", {"url": f"{page.address}/more", "prompt": "And on Sunday?"}),
                 call("WebFetch", {"url": f"{page.address}/made-up?locker=214", "prompt": "x"}),
                 say("At nine, not on Sunday."),
-                # After a restart both are still known, and the composed one is not.
+                # After a restart both addresses are still known, and the composed one is not.
                 call("WebFetch", {"url": f"{page.address}/hours", "prompt": "Again?"}),
                 call("WebFetch", {"url": f"{page.address}/more", "prompt": "Again?"}),
                 call("WebFetch", {"url": f"{page.address}/made-up?locker=214", "prompt": "x"}),
@@ -1675,13 +1680,14 @@ class Web(Seeds):
                 self.assertEqual(page.visits[:2], ["/hours", "/more"], answers)
                 self.assertIn("The office opens at nine.", answers[1][0])
                 self.assertIn("On Sunday it is closed.", answers[2][0])
-                # A composed address could carry private words away, so it is not fetched without a yes.
+                # A composed address could contain private data, so it is not fetched without an
+                # approval.
                 self.assertEqual(page.visits, ["/hours", "/more"])
                 running.restart()
                 running.chat("is that still so?")
                 self.assertEqual(page.visits, ["/hours", "/more"] * 2)
 
-    # 003: search works with the key of the model's vendor alone.
+    # 003: search works with only the key of the model's vendor.
     def test_web_search_uses_the_search_of_the_models_vendor(self):
         if not self.inside():
             return

@@ -1,6 +1,6 @@
-// A tool loop of two steps by the vendors' own TypeScript clients. Arguments: the API (messages, chat or responses) and the
-// address of a played server. Prints what was understood as one line of JSON. The packages are found through
-// OLLIM_NODE_MODULES.
+// A tool loop of two steps with the vendors' own TypeScript clients. Arguments: the API (messages,
+// chat or responses) and the address of a fake server. Prints the parsed answers as one line of
+// JSON. The packages are found through OLLIM_NODE_MODULES.
 
 import { createRequire } from "node:module";
 
@@ -77,7 +77,7 @@ async function responses() {
   const input = [{ role: "user", content: asked }];
   const first = await vendor.responses.stream({ ...base, input }).finalResponse();
   const calls = first.output.filter((item) => item.type === "function_call");
-  // The stream helper adds what it parsed; the server takes back only what it sent.
+  // The stream helper adds parsed fields; the server only accepts the fields that it sent.
   input.push(...first.output.map(({ parsed_arguments, ...item }) =>
     item.content ? { ...item, content: item.content.map(({ parsed, ...part }) => part) } : item));
   input.push(...calls.map((call) => ({ type: "function_call_output", call_id: call.call_id, output: "kept" })));

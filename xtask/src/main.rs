@@ -22,7 +22,7 @@ use xtask::{source_files, tidy};
 )]
 enum Task {
     Test(Test),
-    /// Holds the house style against the sources, as the tests do.
+    /// Checks the sources against the style rules, as the tests do.
     Tidy,
     Requirements(Requirements),
     Bench(Bench),

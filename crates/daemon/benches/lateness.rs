@@ -215,7 +215,7 @@ fn start_model(model: ModelBehavior) -> String {
     url
 }
 
-/// Answers one request and closes the connection. `asked` counts the earlier requests.
+/// Answers one request and closes the connection.
 fn answer(
     mut socket: TcpStream,
     model: ModelBehavior,

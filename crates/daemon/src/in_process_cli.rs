@@ -167,7 +167,7 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
         {
             Some(ONE_LINE)
         }
-        // The user was asked about a change, see `own_command::power`.
+        // A change was already approved by the user, see `own_command::power`.
         Command::Order(ControlCommand::Config { setting, value })
             if value.is_empty() || !is_mode(setting.as_deref()) =>
         {
@@ -235,7 +235,7 @@ fn query_refusal(look: &QueryCommand) -> Option<&'static str> {
     }
 }
 
-/// Whether this is the setting that says what is asked for. It can be read, but only the user changes it.
+/// Returns true for the permission mode. The model can read it, but only the user changes it.
 fn is_mode(setting: Option<&str>) -> bool {
     setting.and_then(|name| Setting::from_name(name).ok()) == Some(Setting::PermissionMode)
 }

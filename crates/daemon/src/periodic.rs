@@ -27,7 +27,7 @@ const BACKUP_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// time.
 const CHECKS_SKIPPED_AFTER_FAILURE: u32 = 120;
 
-/// Writes the bundled files, checks the tool lists of all files, then runs `chores`.
+/// Writes the bundled files, checks the tool lists of all files, then runs `tasks`.
 pub async fn run_after_placing(
     bundle: Bundle,
     check: ToolListCheck,

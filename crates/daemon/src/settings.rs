@@ -142,9 +142,9 @@ impl Settings {
         Self::read_completed(&completed, refused)
     }
 
-    /// Reads everything but the settings file, if that is what `wrong` is about. The file is replaced by the last text that
-    /// worked, or else by defaults that allow little. Returns the settings and what to tell the user. A wrong variable is
-    /// still an error.
+    /// Reads the settings without the settings file, if `wrong` is an error of that file. The last
+    /// valid version replaces it, or else defaults that allow little. Returns the settings and a
+    /// notice for the user. An invalid variable is still an error.
     pub fn without_file(
         environment: &Environment,
         wrong: CommandError,
@@ -469,12 +469,12 @@ fn read_thinking(environment: &Environment, file: &SettingsFile) -> Result<Think
     way.parse().map_err(|bad: InvalidThinking| CommandError::Configuration(format!("OLLIM_THINKING: {bad}.")))
 }
 
-/// The most tokens of one reply over the Messages API. Thinking counts, so a small limit leaves no room for the answer. A
-/// model with a smaller limit gets that one.
+/// The maximum number of tokens of one reply over the Messages API. Thinking counts, so a small
+/// limit leaves no space for the answer. A model with a smaller limit gets its own.
 const MESSAGES_REPLY_TOKENS: u32 = 32_000;
 
-/// The most tokens of one reply from other servers: smaller, because many refuse a request whose prompt and limit together
-/// exceed their window.
+/// The maximum number of tokens of one reply from other servers. It is smaller, because many refuse
+/// a request whose prompt and limit together exceed their window.
 const CHAT_REPLY_TOKENS: u32 = 8192;
 
 fn anthropic_settings(
@@ -546,7 +546,8 @@ mod tests {
     }
     const BROKEN: &str = "[model\n";
 
-    /// Starts with these texts as `settings.toml` and as the last good settings, and with one more variable.
+    /// Starts with these contents of `settings.toml` and of the last valid settings, and with one
+    /// more variable.
     fn start(
         file: &str,
         last_good: Option<&str>,

@@ -41,7 +41,7 @@ pub fn program(upgrade: &Upgrade) -> std::io::Result<PathBuf> {
     }
 }
 
-/// Returns `path` with `end` appended.
+/// Returns `path` with `suffix` appended.
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

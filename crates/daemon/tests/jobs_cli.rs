@@ -279,8 +279,8 @@ fn job_is_shown_with_its_file() {
     );
 }
 
-/// Adds the same reminder `each` times in `many` concurrent threads, each in a new process, and
-/// counts the files.
+/// Adds the same reminder `each` times in each of `threads` concurrent threads, each time in a new
+/// process, and counts the files.
 fn add_concurrently(threads: usize, each: usize) {
     let program = program();
     let add = || {

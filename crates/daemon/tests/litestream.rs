@@ -64,7 +64,7 @@ impl Replication {
         self.wait_for_copy(|copy| messages(copy).is_superset(texts))
     }
 
-    /// Waits until a restored copy satisfies `is_there`, and returns the duration.
+    /// Waits until a restored copy satisfies `is_current`, and returns the duration.
     fn wait_for_copy(&self, is_current: impl Fn(&Connection) -> bool) -> Duration {
         let started = Instant::now();
         loop {

@@ -211,8 +211,8 @@ fn updates_are_shown_with_time_and_source() {
     running.terminate();
 }
 
-/// A setting that the model changes is asked for, and changed once the user allows it. The permission mode is not, also not in
-/// the mode that asks for nothing.
+/// A setting that the model changes needs an approval, and is changed once the user gives it. The
+/// permission mode is never changed by the model, even in the mode that asks for nothing.
 #[test]
 fn a_setting_is_changed_by_the_model_after_a_yes() {
     let backstage = BackgroundModelServer::start();

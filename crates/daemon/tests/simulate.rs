@@ -20,7 +20,7 @@ const SCRIPT: &str = r#"{
     "reminder:chain": [[{"follow_up": 30}, {"say": "did you send it?"}]]
 }"#;
 
-/// Creates eight routines and three reminders around the night of `change`, in which the clocks
+/// Creates eight routines and three reminders around the night of `dst_change`, in which the clocks
 /// change.
 fn sample_program(dst_change: &str) -> Program {
     let mut program = Program::offline(BINARY);

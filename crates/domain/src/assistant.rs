@@ -115,7 +115,7 @@ use transaction::Transaction;
 
 /// Longest accepted message, in characters.
 pub const MAX_MESSAGE_CHARS: usize = 100_000;
-/// Most pictures in one message.
+/// The maximum number of pictures in one message.
 pub const MAX_IMAGES: usize = 20;
 /// Most messages that wait at a time.
 pub const MAX_QUEUED_MESSAGES: usize = 250;
@@ -149,7 +149,7 @@ struct TransientState {
     job_files_loaded: bool,
     /// Recent calls that planned something on a branch that held outside text.
     recent_writes: Vec<RecentWrite>,
-    /// What was read from outside on each branch since the start.
+    /// The outside text read on each branch since the start.
     sources: BTreeMap<Branch, Sources>,
 }
 
@@ -179,7 +179,7 @@ pub struct Assistant {
     outbox: OutboxState,
 }
 
-/// How much the assistant does without being asked.
+/// The work that the assistant does without being asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum OperatingMode {
     /// Everything that is due, waiting or to be resumed.

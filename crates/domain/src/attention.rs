@@ -85,7 +85,7 @@ pub struct PushCount {
     /// The counted day, in the user's zone.
     pub day: Date,
     pub count: u32,
-    /// The time of the last one.
+    /// The time of the last notification.
     pub last: Option<Timestamp>,
 }
 

@@ -47,8 +47,9 @@ impl Effort {
     /// Every effort, lowest first.
     pub const ALL: [Self; 5] = [Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 
-    /// Returns the effort used when none is set. A conversation wants short waits, so it starts low; asking for
-    /// thinking asks for more. Token budgets map to efforts because current models have no budgets.
+    /// Returns the effort used when none is set. It starts low, because a conversation needs short
+    /// waits; a setting for more thinking raises it. Token budgets map to efforts because current
+    /// models have no budgets.
     pub fn for_thinking(thinking: Thinking) -> Self {
         match thinking {
             Thinking::Auto | Thinking::Off => Self::Low,

@@ -1,8 +1,8 @@
 //! Hidden characters: invisible ones, and those that only control how others are shown. With them a
 //! text can mean one thing to the user and another to a program.
 //!
-//! Where the exact text matters (a call before its approval, data for a model) they are escaped.
-//! Where text is only read they are removed, except for joiners.
+//! They are escaped in text whose exact content matters (a call before its approval, data for a
+//! model), and removed from text that is only read, except for joiners.
 
 /// Returns whether `c` is invisible: everything that Unicode calls default ignorable, and
 /// interlinear annotations. White space and line breaks are visible by their effect.

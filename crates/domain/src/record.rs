@@ -91,7 +91,8 @@ pub enum PlanChange {
     Delivery(DeliveryChange),
     /// The origin of a job's prompt.
     PromptOrigin(CostSource, PlanOrigin, Timestamp),
-    /// This is known of the words of an item; nothing, if they were written anew.
+    /// The origin of an item's text; `None` if the text was replaced in a conversation without
+    /// outside text.
     Marked(OwnItem, Option<ItemOrigin>),
 }
 

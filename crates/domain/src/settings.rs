@@ -55,9 +55,9 @@ pub struct ModelSettings {
 /// with another mode pays for the whole conversation again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThinkingSettings {
-    /// In the main conversation.
+    /// The thinking mode of the main conversation.
     pub main: Option<Thinking>,
-    /// In forks; `None` means the mode of main.
+    /// The thinking mode of forks; `None` means the mode of main.
     pub fork: Option<Thinking>,
 }
 

@@ -75,7 +75,7 @@ pub trait Model: Send + Sync {
         self.name().to_owned()
     }
 
-    /// Replies to `context` and streams the text to `listener`. Dropping the future ends the call.
+    /// Replies to `context` and streams the text to `sink`. Dropping the future ends the call.
     ///
     /// A failure is a value with a text for the user; no received data may cause a panic.
     fn reply<'a>(
@@ -195,7 +195,7 @@ pub struct SideMessages {
     /// The entries that background runs showed to the user, oldest first, each with the source of
     /// its run.
     pub sent: Vec<(CostSource, Entry)>,
-    /// The messages that the user put away.
+    /// The messages that the user dismissed.
     pub put_away: BTreeSet<SentId>,
 }
 

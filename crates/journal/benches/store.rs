@@ -1,8 +1,8 @@
 //! The store: cost of writing a position or an entry and of reading, at different conversation
 //! lengths.
 //!
-//! Uses `/dev/shm` where it exists, so that disk flushes are not measured; the benches named
-//! `with_the_disk` use the disk.
+//! Uses `/dev/shm` where it exists, so that disk flushes are not measured; the benches whose names
+//! end in `_with_the_disk` use the disk.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 

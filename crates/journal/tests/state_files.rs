@@ -245,7 +245,7 @@ fn a_missing_setting_has_its_default_value() {
     assert_eq!(stored_json(&disk, "config.json").unwrap()["new"], json!([1]));
 }
 
-/// A mode that the file names stays the mode, also the one that once was the default.
+/// A mode in the file is kept, even if it was the default once.
 #[test]
 fn a_mode_that_the_file_names_stays_the_mode() {
     let disk = Arc::new(MemoryDisk::default());

@@ -265,7 +265,7 @@ impl Generator {
     }
 }
 
-/// The explanation in the form of the expected one.
+/// Converts an explanation for comparison with the expected one.
 fn as_expected(work: &JobExplanation) -> ExpectedExplanation {
     let (occurrence, began) = work.due.as_ref().unwrap();
     let end = match &occurrence.state {

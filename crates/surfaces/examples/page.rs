@@ -1,11 +1,12 @@
-//! Serves the page with a fake assistant behind it, for trying it in a browser.
+//! Serves the page with a fake assistant, to try it in a browser.
 //!
-//! `cargo run -p surfaces --example page [DEFAULT_PORT] [HISTORY.json]`; commands are read from standard input: `link`,
-//! `down`, `up`, `hold`, `go`, `notice TEXT`, `quit`. After `hold` no answer comes to its end until `go`.
+//! `cargo run -p surfaces --example page [DEFAULT_PORT] [HISTORY.json]`; commands are read from
+//! standard input: `link`, `down`, `up`, `hold`, `go`, `notice TEXT`, `quit`. Between `hold` and
+//! `go` no answer is completed.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a demonstration may stop, and it speaks to a terminal"
+    reason = "a demonstration may panic, and it prints to a terminal"
 )]
 
 #[path = "../tests/playing/mod.rs"]

@@ -1,4 +1,5 @@
-// What the human is asked: each approval with the whole call, until it is answered, here or elsewhere.
+// Open approvals: each one is shown with the whole call until it is answered, on this page or on
+// another surface.
 
 import * as assistant from "./assistant.js";
 import { make, plain } from "./bubbles.js";
@@ -10,15 +11,15 @@ const ANSWERS = [
 ];
 
 export class Asks {
-  // `around` makes a change that takes room from the log; `tell` says there what came of an approval.
+  // `around` runs a change that resizes the log; `tell` adds the outcome of an approval to the log.
   constructor({ place, voice }, { tell, around }) {
     Object.assign(this, { place, voice, tell, around });
-    this.open = new Map(); // number of an approval -> its card
-    this.steps = new Map(); // number of an approval -> the step of the model that it belongs to
+    this.open = new Map(); // approval id -> its card
+    this.steps = new Map(); // approval id -> the step of the model that it belongs to
     this.together = new Map(); // step -> the row that answers all of its approvals
   }
 
-  // All that is open right now.
+  // Shows exactly these open approvals.
   stand(approvals) {
     this.around(() => {
       const known = new Set(approvals.map(({ id }) => id));
@@ -64,7 +65,7 @@ export class Asks {
     if (focused) (this.place.querySelector("button") ?? document.getElementById("words")).focus();
   }
 
-  // Approvals of one step stand together, with a row that answers all of them at once.
+  // Groups the approvals of one step under a row that answers all of them at once.
   gather(step) {
     const ids = [...this.steps].filter(([, of]) => of === step).map(([id]) => id);
     this.together.get(step)?.remove();
@@ -84,7 +85,7 @@ export class Asks {
   }
 
   async answer(id, verdict, node) {
-    // A button that is disabled loses the focus, and whoever uses the keyboard their place.
+    // `aria-busy` instead of `disabled`: a disabled button loses the keyboard focus.
     if (node.ariaBusy === "true") return;
     node.ariaBusy = "true";
     try {

@@ -1,5 +1,5 @@
-// The assistant, as the page reaches it. Every address here is fixed: nothing in the page's own address
-// decides where anything is sent.
+// Client of the assistant's HTTP API. All paths are fixed: the page's own address never decides
+// where a request is sent.
 
 export class Refused extends Error {
   constructor(status, kind, message) {
@@ -57,7 +57,8 @@ export function messages(before) {
   return ask(before === undefined ? "/api/messages" : `/api/messages?before=${Number(before)}`);
 }
 
-// Follows what is shown. `heard` is told each event by name; `lost` is told when the line breaks.
+// Subscribes to the event stream. `heard` is called with the name and data of each event; `lost` is
+// called when the connection breaks.
 export function follow(heard, lost) {
   let source;
   let waits = 500;
@@ -76,7 +77,8 @@ export function follow(heard, lost) {
       waits = Math.min(waits * 2, 8000);
     };
   };
-  // A stream cannot say why it was refused; a question can.
+  // An EventSource does not expose the HTTP status, so a normal request finds out why the stream
+  // was refused.
   const again = async () => {
     try {
       await health();

@@ -1,4 +1,4 @@
-// Bubbles: how one thing that was said looks.
+// Builds the nodes of log items: messages, tool calls, embeds and notes.
 
 import { render } from "./markdown.js";
 
@@ -9,7 +9,7 @@ export function make(name, className, text) {
   return node;
 }
 
-// What was said, as an item of the log. `results` holds what came of each call, as far as it is known.
+// Builds the log item of an entry. `results` maps call ids to the tool results known so far.
 export function bubble(entry, results) {
   const li = make("li", entry.by);
   li.dataset.id = entry.id;
@@ -48,12 +48,12 @@ export function bubble(entry, results) {
   return li;
 }
 
-// What tools show: words for the human, and embeds.
+// Builds the nodes of tool results that are shown to the user: text and embeds.
 function shownBy(results) {
   return results.flatMap(({ words, embed: card }) => [words && spoken(words), card && embed(card)].filter(Boolean));
 }
 
-// The words of a message, as far as there are any to reply to.
+// Returns the text of a message that a reply can quote; empty if it has none.
 export function words(entry) {
   if (entry.text !== undefined) return entry.text.trim();
   const parts = (entry.results ?? []).map((result) => result.words ?? result.embed?.title ?? "");
@@ -61,7 +61,7 @@ export function words(entry) {
 }
 
 function reply(entry) {
-  // Its word is in the style: who copies a message copies what was said.
+  // The label comes from CSS, so that it is not copied together with the message.
   const button = make("button", "reply");
   button.type = "button";
   button.dataset.reply = entry.id;
@@ -82,7 +82,8 @@ export function spoken(text) {
   return div;
 }
 
-// A title, some facts and buttons. What is sent when a button is pressed is on it; without that it cannot be.
+// Builds an embed with a title, fields and buttons. A button stores the text that a press sends; a
+// button without such a text is disabled.
 export function embed({ title, description, color, fields, buttons, footer }) {
   const card = make("section", `embed ${color}`);
   card.append(make("h3", "", title));
@@ -113,21 +114,21 @@ export function note(text, quiet) {
   return li;
 }
 
-// What stands between two pairs of stars is bold; nothing else is marked in a note.
+// Renders `**bold**`; notes support no other markup.
 function bold(text) {
   const parts = text.split("**");
   if (parts.length % 2 === 0) return [text];
   return parts.map((part, at) => (at % 2 ? make("strong", "", part) : part));
 }
 
-// A command as the human gave it. It is no part of the conversation.
+// Builds the item of a command that the user typed. It is not part of the conversation.
 export function order(text) {
   const li = make("li", "human order");
   li.append(make("div", "bubble", text));
   return li;
 }
 
-// A note that is an embed: how a side conversation begins and ends.
+// Builds a note with an embed, used for the start and end of an interactive fork.
 export function cardNote(card) {
   const li = make("li", "note card");
   li.append(embed(card));
@@ -142,7 +143,7 @@ export function dots() {
   return div;
 }
 
-// The name of a tool in words. What stands in brackets is left as it is.
+// Replaces `_` and `-` in a tool name by spaces, except in parentheses.
 export const plain = (tool) => tool.replace(/^[^(]*/, (name) => name.replace(/[_-]+/g, " "));
 
 function steps(calls, results) {
@@ -170,14 +171,14 @@ export function tell(node, result) {
   node.classList.toggle("failed", Boolean(result) && result.outcome !== "done");
 }
 
-// What a tool does, in one line. One that was denied is struck out.
+// Builds the line that shows a running tool. A denied tool is struck through.
 export function doing({ tool, doing: what }, seconds) {
   if (what === "denied") return struck(make("p", "doing"), plain(tool), "denied");
   const time = seconds >= 3 ? ` ${seconds} s` : "";
   return make("p", "doing", what === "waits" ? `waiting for your yes: ${plain(tool)}…${time}` : `${plain(tool)}…${time}`);
 }
 
-// What came of an approval, as it stands in the log.
+// Builds the log item with the outcome of an approval.
 export function answer(caption, how, denied) {
   const li = note("", true);
   if (denied) struck(li.firstChild, caption, how);

@@ -1,14 +1,15 @@
-// Capture: one line at the end of every view but the chat. How it would be taken is told while it is typed.
+// Capture: the input line at the end of every view except the chat. While the user types, it shows
+// how the text would be understood.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
 import { button, say } from "./kit.js";
 
-const PAUSE = 120; // milliseconds without a key until it is read
+const PAUSE = 120; // milliseconds after the last key press before the text is interpreted
 const DRAFT = "captured";
 
 export class Capture {
-  // `changed` is called after something was stored; `tell` says a sentence to those who only hear.
+  // `changed` is called after an item was stored; `tell` announces a text to screen readers.
   constructor(form, { changed, tell }) {
     const part = (name) => form.querySelector(`.${name}`);
     Object.assign(this, { form, changed, tell, input: form.querySelector("input"), reading: part("reading"), stored: part("stored"), asked: 0 });
@@ -43,7 +44,8 @@ export class Capture {
     this.reading.hidden = true;
   }
 
-  // What was asked for last is shown; a reading that cannot be had is not missed.
+  // Shows how the text is understood. Only the answer to the newest request counts, and errors are
+  // ignored.
   async read() {
     const ask = (this.asked += 1);
     const reading = await assistant.reading(this.input.value).catch(() => null);
@@ -56,7 +58,7 @@ export class Capture {
     this.reading.hidden = false;
   }
 
-  // Words that were not stored stay where they were typed.
+  // Stores the text. A text that could not be stored stays in the input.
   async store() {
     const text = this.input.value;
     if (!text.trim() || this.busy) return;

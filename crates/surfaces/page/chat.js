@@ -1,7 +1,8 @@
-// The chat: what was said in order, what is being said, and what waits to be heard.
+// The chat: the log of entries, the answer that is being streamed, and messages that were not
+// delivered yet.
 //
-// Everything said has a number and is shown once, however often it is told. So after a broken line the
-// newest part is simply read again.
+// Each entry has a number and is shown once, even if it is received several times. After a lost
+// connection the newest page of entries is therefore simply loaded again.
 
 import * as assistant from "./assistant.js";
 import { Asks } from "./asks.js";
@@ -9,27 +10,27 @@ import { markDays } from "./days.js";
 import { answer, bubble, cardNote, doing, dots, make, note, order, plain, spoken, tell, words } from "./bubbles.js";
 
 const MAIN = "main";
-const NEAR = 80; // pixels from the end that still count as being there
+const NEAR = 80; // distance from the end, in pixels, that counts as being at the end
 
 export class Chat {
   constructor(parts) {
     this.parts = parts;
-    this.shown = new Map(); // number of an entry -> its item
-    this.results = new Map(); // call -> what came of it
-    this.pending = []; // own words that are not part of the conversation yet
-    this.running = new Map(); // turn -> what it says
-    this.hush = make("li", "assistant"); // dots, while nobody has begun to answer
+    this.shown = new Map(); // entry id -> its item
+    this.results = new Map(); // call id -> its result
+    this.pending = []; // messages of the user that are not entries of the conversation yet
+    this.running = new Map(); // turn -> its streamed text and state
+    this.hush = make("li", "assistant"); // dots, shown until the answer begins
     this.hush.append(dots());
     this.read = Promise.resolve();
-    this.refusal = null; // what the model says of our key, as far as it was told
-    this.branch = MAIN; // where the human is: main, or the side conversation
-    this.banner = null; // the note with the ways out of the side conversation
+    this.refusal = null; // the last message about a refused key that was shown
+    this.branch = MAIN; // the branch that the user is on: main or an interactive fork
+    this.banner = null; // the note with the exits of the interactive fork
     this.asks = new Asks({ place: parts.asks, voice: parts.voice }, {
       tell: (caption, how, denied) => this.place(answer(caption, how, denied), this.newest() + 0.5),
       around: (change) => this.around(change),
     });
     this.more = false;
-    this.apart = false; // whether an older place is shown, with a gap before what is newest
+    this.apart = false; // true while an older part is shown that does not reach the newest entries
     this.reading = false;
     parts.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
     parts.down.addEventListener("click", () => this.toNewest());
@@ -37,7 +38,7 @@ export class Chat {
     setInterval(() => this.tick(), 1000);
   }
 
-  // Who comes back to the chat is where they left it: at the newest, or where they were reading.
+  // Returning to the chat restores the scroll position, or the end if the user was there.
 
   enter() {
     if (this.left === undefined) this.toEnd();
@@ -49,7 +50,7 @@ export class Chat {
     this.left = this.atEnd() ? undefined : this.parts.scroll.scrollTop;
   }
 
-  // What happens, by name.
+  // Dispatches an event by name.
 
   heard(name, data) {
     if (name === "hello" || name === "reload") return this.catchUp(data);
@@ -75,7 +76,7 @@ export class Chat {
     this.settle(stay);
   }
 
-  // The human stepped aside, or came back: the conversation is another one now.
+  // The user entered or left an interactive fork, so another branch is shown.
   async stepped(name, { branch, card }) {
     this.branch = name === "forked" ? branch : MAIN;
     await this.readAgain();
@@ -83,7 +84,8 @@ export class Chat {
     this.settle(true);
   }
 
-  // How a side conversation began or ended; a way out that leads nowhere any more is not left standing.
+  // Shows the card of a started or ended fork. The previous card is removed, because its exits no
+  // longer work.
   showCard(card) {
     this.banner?.remove();
     this.banner = cardNote(card);
@@ -108,15 +110,16 @@ export class Chat {
     this.settle(stay);
   }
 
-  // One reading after the other, so that the newest has the last word.
+  // Loads are serialized, so that the newest one is applied last.
   readAgain() {
     if (this.apart) return Promise.resolve();
     this.read = this.read.catch(() => {}).then(() => this.readNewest());
     return this.read;
   }
 
-  // The newest page replaces what it contradicts: the conversation may have started over, or a summary may
-  // have been taken back. What is said while it is read is not in it, and stays.
+  // Replaces the shown entries that contradict the newest page, because the conversation may have
+  // been cleared or a compaction undone. Entries that arrive during the request are not on that
+  // page and are kept.
   async readNewest() {
     const stay = this.atEnd();
     const before = [...this.shown.keys()];
@@ -134,7 +137,7 @@ export class Chat {
     this.settle(stay);
   }
 
-  // What is told as it happens also ends what was streamed until then.
+  // Shows an entry. An entry of the assistant ends the streamed text that it completes.
   said(entry) {
     if (entry.by === "assistant") this.spoke(entry);
     if (entry.by === "tools") for (const run of this.running.values()) run.tool = null;
@@ -150,7 +153,7 @@ export class Chat {
     this.place(li, entry.id);
   }
 
-  // A background run sends something, wherever the human is.
+  // A background run sent a ping; it is shown on every branch.
   sent(entry) {
     this.show(entry);
     this.parts.voice.textContent = words(entry);
@@ -162,7 +165,7 @@ export class Chat {
     li?.classList.add("bare");
   }
 
-  // Own words were shown at once; now they are part of the conversation.
+  // Removes the pending message that became this entry.
   claim(entry) {
     const at = this.pending.findIndex((words) => words.after < entry.id && words.text === entry.text);
     if (at < 0) return;
@@ -215,7 +218,8 @@ export class Chat {
     });
   }
 
-  // A note of the model about its work. It is shown until words of the answer follow, and is no part of the answer.
+  // A progress note of the model. It is shown until text of the answer follows, and is not part of
+  // the answer.
   progress({ turn, note }) {
     const run = this.running.get(turn);
     if (!run) return;
@@ -255,7 +259,7 @@ export class Chat {
     this.notice(done ? `compacted: ${text}` : text, done);
   }
 
-  // A command stands before the note that answers it; work that it begins is shown as it goes on.
+  // Shows the command above the note that answers it. Work that it starts is shown while it runs.
   async command(text) {
     const stay = this.atEnd();
     this.place(order(text), this.newest() + 0.5);
@@ -276,7 +280,7 @@ export class Chat {
     this.parts.voice.textContent = text;
   }
 
-  // Own words, from the moment they are typed.
+  // Messages of the user are shown as soon as they are sent.
 
   async say(text, reply) {
     const li = make("li", "human waiting");
@@ -295,7 +299,8 @@ export class Chat {
     if (press && !button.disabled) this.press(button, Number(button.closest("li").dataset.id));
   }
 
-  // A button is pressed once. What it asks comes back as words; a refusal says why, and it can be pressed again.
+  // Sends the text of a button. The button is disabled unless the request was refused; then it can
+  // be pressed again.
   async press(button, message) {
     button.disabled = true;
     const stay = this.atEnd();
@@ -318,7 +323,7 @@ export class Chat {
       await assistant.say(words.text, words.reply?.id);
       words.state = "sent";
     } catch (error) {
-      // Without an answer nobody knows whether it was heard, until the conversation is read again.
+      // Without a response it is unknown whether the message arrived; `catchUp` finds out.
       const lost = error.status === 0;
       words.why = lost ? "this may not have arrived." : error.message;
       if (this.pending.includes(words)) this.unsent(words, words.why);
@@ -347,7 +352,7 @@ export class Chat {
     this.settle(this.atEnd());
   }
 
-  // How it looks.
+  // Drawing.
 
   draw(run) {
     const seconds = Math.round((Date.now() - run.since) / 1000);
@@ -364,7 +369,7 @@ export class Chat {
     for (const run of this.running.values()) if (run.tool) this.draw(run);
   }
 
-  // A change beside the log that takes room from it: who was at the end stays there.
+  // Runs a change that resizes the log, and keeps it scrolled to the end if it was there.
   around(change) {
     const stay = this.atEnd();
     change();
@@ -379,7 +384,8 @@ export class Chat {
     else this.parts.log.prepend(li);
   }
 
-  // After any change: what is last stays last, and who was at the end stays there.
+  // Runs after any change: keeps streamed and pending items last, and the log at the end if `stay`
+  // is set.
   settle(stay) {
     const { log, empty, down } = this.parts;
     const busy = this.running.size > 0;
@@ -409,7 +415,7 @@ export class Chat {
     return scrollHeight - scrollTop - clientHeight < NEAR;
   }
 
-  // Whether what is newest is in sight.
+  // Returns true if the newest entry is visible.
   isNewest() {
     return !this.apart && this.atEnd();
   }
@@ -419,7 +425,7 @@ export class Chat {
     this.parts.down.hidden = !this.apart;
   }
 
-  // Shows what was said around the entry `id`. What is newer than that comes back with the way to the newest.
+  // Shows the entries around the entry `id`. `toNewest` restores the newer ones.
   async jump(id) {
     await this.read.catch(() => {});
     if (!this.shown.has(id)) {
@@ -440,7 +446,7 @@ export class Chat {
     this.parts.down.hidden = this.isNewest();
   }
 
-  // Back from an older place.
+  // Returns from an older part to the newest entries.
   async toNewest() {
     if (this.apart) {
       for (const li of this.shown.values()) li.remove();
@@ -470,7 +476,7 @@ export class Chat {
       markDays(this.parts.log);
       scroll.scrollTop = scroll.scrollHeight - below;
     } catch {
-      // The line is broken; scrolling again asks again.
+      // The connection is lost; the next scroll tries again.
     } finally {
       this.parts.older.hidden = true;
       this.reading = false;

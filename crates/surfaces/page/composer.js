@@ -1,4 +1,4 @@
-// The composer: where the human types.
+// The composer: the input for chat messages.
 
 const DRAFT = "draft";
 
@@ -29,7 +29,7 @@ export class Composer {
     this.say(text, reply ?? undefined);
   }
 
-  // What is typed next replies to this message, or to none.
+  // Sets the message that the next one replies to, or none.
   replyTo(reply) {
     this.reply = reply;
     this.target.hidden = !reply;
@@ -37,7 +37,7 @@ export class Composer {
     this.words.focus();
   }
 
-  // Words that were not heard come back, before what was typed since.
+  // Puts a text that was not delivered back, before the text typed since.
   takeBack(text) {
     this.words.value = [text, this.words.value].filter(Boolean).join("\n");
     this.changed();

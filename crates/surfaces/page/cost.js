@@ -1,4 +1,5 @@
-// Cost: what was spent by whom, day by day, how much of it was read from the cache, and the limit of unattended work.
+// Cost: spending by source and by day, the cached share of the input, and the daily limit of
+// unattended work.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
@@ -11,7 +12,7 @@ const SPANS = [1, 7, 14, 30];
 const percent = (share) => (share === null ? "–" : `${share} %`);
 const lasting = (days) => (days === 1 ? "today" : `the last ${days} days`);
 
-// What a run cost, as far as all of its calls have a price.
+// Returns the average cost of a run, if all of its calls have a price.
 function each({ dollars, calls, unpriced_calls: unpriced, runs }) {
   if (unpriced) return unpriced >= calls ? "price unknown" : "–";
   return runs ? money(dollars / runs) : "–";
@@ -47,7 +48,7 @@ export class Cost extends View {
     return assistant.cost(this.days);
   }
 
-  // Looks so many days back from now on.
+  // Shows the last `days` days.
   look(days) {
     this.days = days;
     this.mark();
@@ -103,7 +104,7 @@ export class Cost extends View {
 
 const dearest = (one, other) => other.dollars - one.dollars || one.name.localeCompare(other.name);
 
-// The dates of so many days, the last one last.
+// Returns the `count` dates up to `date`.
 function spell(date, count) {
   const last = Date.parse(`${date}T12:00:00Z`);
   return Array.from({ length: count }, (_, at) => new Date(last - (count - 1 - at) * 86_400_000).toISOString().slice(0, 10));

@@ -1,17 +1,17 @@
-// The day as a picture: what was and what comes, in a row for each kind, and under the same hours how many pings are
-// left. A number in a mark is that of its line in the list.
+// The plot of a day: one row per kind of past and future events, and the remaining ping budget over
+// the same hours. The number in a mark is the number of its line in the list.
 
 import { make } from "./bubbles.js";
 import { path, svg } from "./marks.js";
 import { STATES, clock } from "./strip.js";
 
-const STEP = 26; // pixels between two marks that would stand on each other
-const MANY = 40; // more marks than this in a row have no numbers
+const STEP = 26; // minimum distance of two marks on one level, in pixels
+const MANY = 40; // above this number of marks, a row has marks without numbers
 const CURVE = 44;
 const BAR = 21;
-const LETTER = 6.2; // pixels of a letter in a bar, about
+const LETTER = 6.2; // average width of a character in a bar, in pixels
 
-// Rows of marks, over one axis. `marks` have a row, a time, a kind and a number.
+// Draws rows of marks over one time axis. Each mark has a row, a time, a kind and a number.
 export function dayplot(rows, day, width) {
   const parts = [];
   for (const { name, marks } of rows) {
@@ -25,7 +25,7 @@ export function dayplot(rows, day, width) {
   return parts;
 }
 
-// What stands in the calendar, as bars, each with its words.
+// Draws calendar events as bars with their names.
 export function appointments(events, day, width) {
   const timed = events.filter(({ kind }) => kind === "time");
   const label = `calendar: ${events.map(booked).join("; ")}`;
@@ -33,7 +33,7 @@ export function appointments(events, day, width) {
   const placed = timed.map((event) => {
     const [from, to] = [share(event.from, day), share(event.to, day)].map((at) => Math.min(100, Math.max(0, at)));
     const wide = Math.max(to - from, 0.6);
-    // Words that do not fit into their bar stand beside it: after it, or before it at the end of the day.
+    // A name that does not fit into its bar is placed after it, or before it at the end of the day.
     const words = ((event.name.length * LETTER + 10) / Math.max(width, 100)) * 100;
     const where = words <= wide ? "in" : from + wide + words <= 100 ? "after" : from >= words ? "before" : "in";
     const begins = where === "before" ? from - words : from;
@@ -67,7 +67,8 @@ export function appointments(events, day, width) {
 export const booked = ({ name, from, to, kind, place }) =>
   `${kind === "day" ? "all day" : `${clock(from)} to ${clock(to)}`} ${name}${place ? `, ${place}` : ""}`;
 
-// How many pings are left: solid until now, dotted after it; a triangle for each ping, a square for each that was held.
+// Draws the ping budget: solid until now, dotted after now; a triangle for each ping, a square for
+// each deferred ping.
 export function curve(pings, budget, day) {
   const label = `pings left: ${budget.words}`;
   const drawn = ground(day, CURVE, label);
@@ -91,14 +92,17 @@ export function curve(pings, budget, day) {
   return drawn;
 }
 
-// How many were left over time, from what is left now and what each ping took. What was left before a ping is known, so
-// that between two of them it grows to that and no further, whatever the pace is now.
+// Computes the budget over time from the current level and the level before and after each ping.
+// The known level before a ping limits the refill, because the refill rate may have been changed
+// since.
 export function levels(pings, { available, refill_minutes: minutes }, from, to) {
   const pace = minutes * 60_000;
   const charged = pings.filter(({ left, at }) => left && Date.parse(at) >= from && Date.parse(at) <= to).toReversed();
   const known = [...charged.map(({ at, left: [before, after] }) => [Date.parse(at), before, after]), [to, available, available]];
   const [when, first] = known[0];
-  // Nothing was taken before the first one, as far as it is told: if there was time to fill up, it was full.
+  // No ping is known before the first one. If the budget could have refilled to its level since
+  // `from`, it is assumed to have been full; otherwise the level is computed back with the refill
+  // rate.
   const begin = when - from >= first * pace ? first : first - (when - from) / pace;
   const points = [[from, begin]];
   for (const [time, before, after] of known) {
@@ -120,7 +124,7 @@ function refill([since, left], { capacity, refill_minutes: minutes }, to) {
 export const share = (time, { from, to }) =>
   Number((((Date.parse(time) - Date.parse(from)) / (Date.parse(to) - Date.parse(from))) * 100).toFixed(3));
 
-// What lies under all rows: hours, quiet times, what is over, and now.
+// Draws the background of all rows: hours, quiet hours and the current time.
 function ground(day, height, label) {
   const drawn = svg("svg", { class: "strip plot", width: "100%", height, role: "img", "aria-label": label });
   const clamp = (at) => Math.min(100, Math.max(0, at));
@@ -137,7 +141,7 @@ function ground(day, height, label) {
   return drawn;
 }
 
-// Each mark on the first level where it stands on no other.
+// Puts each mark on the first level where it does not overlap another one.
 function spread(marks, day, width) {
   const ends = [];
   const wide = (STEP / Math.max(width, 100)) * 100;
@@ -160,7 +164,7 @@ function numbered(mark, at, y, bare) {
 
 export const said = ({ number, at, kind, name }) => `${number} ${clock(at)} ${name}, ${STATES[kind]}`;
 
-// The shapes of the strip, with room for a number.
+// Returns the shapes of the strip, large enough for a number.
 function big(kind) {
   const circle = (name, r) => svg("circle", { class: name, r });
   switch (kind) {

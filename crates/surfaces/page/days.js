@@ -1,4 +1,4 @@
-// Days: where the log goes on to another day, the first item of that day says so.
+// Date separators: the first log item of each day is labelled with its date.
 
 export function markDays(log) {
   let day = new Date().toDateString();

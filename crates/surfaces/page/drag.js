@@ -1,14 +1,16 @@
-// Dragging: a time that is to come is taken along its strip to another time of the same day.
+// Dragging: moves a future time to another time of the same day on its strip.
 //
-// Who does not drag has a menu beside it; both tell the assistant the same words, and what is told back is what is stored.
+// The menu next to the strip does the same without dragging. Both send the same command, and the
+// page shows the time that the assistant confirms.
 
 import { make } from "./bubbles.js";
 import { svg } from "./marks.js";
 
-const STEP = 5 * 60_000; // milliseconds between two places
-const GRIP = 14; // pixels around a mark in which it is taken
+const STEP = 5 * 60_000; // milliseconds between two drop positions
+const GRIP = 14; // radius around a mark, in pixels, in which it can be dragged
 
-// Lets the mark `mark` of the strip `drawn` be dragged. `begins` and `ends` are told when; `move` gets the clock time.
+// Makes the mark `mark` of the strip `drawn` draggable. Calls `begins` and `ends` around a drag,
+// and `move` with the chosen clock time.
 export function draggable(drawn, mark, day, { begins, ends, move }) {
   mark.classList.add("movable");
   mark.prepend(svg("circle", { class: "grip", r: GRIP }));
@@ -56,7 +58,8 @@ export function draggable(drawn, mark, day, { begins, ends, move }) {
   });
 }
 
-// The place nearest to `share` of the day, with what the human's clock shows there.
+// Returns the drop position nearest to `share` of the day, with its clock time in the user's time
+// zone.
 export function placed(share, { from, to, now, hours }) {
   const [start, end] = [Date.parse(from), Date.parse(to)];
   const wanted = start + Math.min(1, Math.max(0, share)) * (end - start);

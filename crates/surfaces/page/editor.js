@@ -1,14 +1,14 @@
-// The editor: the text of one job file, saved only if the assistant can read it. What was typed is never lost to an
-// error.
+// The editor of one job file. A text is saved only if the assistant can parse it, and is never lost
+// because of an error.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
 import { button, say } from "./kit.js";
 
-const PAUSE = 300; // milliseconds without a key until it is checked
+const PAUSE = 300; // milliseconds after the last key press before the text is checked
 
 export class Editor {
-  // `done` is called when it closes.
+  // `done` is called when the editor closes.
   constructor(file, done) {
     Object.assign(this, { file, done, before: null, asked: 0 });
     this.node = make("div", "editor");
@@ -57,7 +57,7 @@ export class Editor {
     this.soon = setTimeout(() => this.check(), PAUSE);
   }
 
-  // What it would do is told before it is saved; what was asked for last counts.
+  // Shows the effect of the text before it is saved. Only the answer to the newest request counts.
   async check() {
     const ask = (this.asked += 1);
     try {
@@ -93,7 +93,7 @@ export class Editor {
     this.text.setAttribute("aria-invalid", "true");
   }
 
-  // Selects the line that is wrong.
+  // Selects the line with the error.
   show(found) {
     this.text.focus();
     if (!found) return;
@@ -103,7 +103,7 @@ export class Editor {
     this.text.setSelectionRange(start, start + lines[line].length);
   }
 
-  // The first escape only leaves, if anything was changed.
+  // Handles Escape: closes the editor only if the text is unchanged.
   leave(event) {
     event.stopPropagation();
     if (this.before === null || this.text.value === this.before) return this.close();

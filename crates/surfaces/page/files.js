@@ -1,4 +1,5 @@
-// Files: everything that plans something is a file. It is edited here, and what it would do is told before it is saved.
+// Files: the job files, which can be edited here. The effect of a change is shown before it is
+// saved.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
@@ -85,7 +86,7 @@ export class Files extends View {
   }
 }
 
-// A text that is read when it is opened, as it is then.
+// Builds a note whose text is loaded each time it is opened.
 function note({ file }) {
   const li = make("li");
   const details = li.appendChild(make("details", "note"));

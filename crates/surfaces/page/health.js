@@ -1,4 +1,4 @@
-// Health: what is checked, how late things begin, who is connected, and which browsers are paired.
+// Health: checks, start delays of jobs, connected clients, and paired browsers.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
@@ -54,7 +54,7 @@ export class Health extends View {
     const li = make("li");
     const since = new Date(paired).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" }).toLowerCase();
     const forget = button("forget", "", async () => {
-      // A second press, so that nobody shuts themselves out by a slip.
+      // Asks for a second press, so that users do not sign themselves out by accident.
       if (forget.textContent === "forget") return Object.assign(forget, { textContent: "really forget" });
       try {
         await assistant.forget(id);
@@ -98,7 +98,7 @@ function findings(health, schedule, cost) {
 
 const seconds = (amount) => (amount < 0.1 ? "0.1 s" : amount < 60 ? `${amount < 10 ? amount.toFixed(1) : Math.round(amount)} s` : amount < 3600 ? `${Math.round(amount / 60)} min` : `${Math.round(amount / 3600)} h`);
 
-// What a browser calls itself, in fewer words.
+// Shortens the user agent of a browser to its name.
 function browser(label) {
   const name = /(Firefox|Edg|OPR|Chrome|Safari)\/[\d.]+/.exec(label)?.[1];
   const where = /Android|iPhone|iPad|Windows|Macintosh|Linux/.exec(label)?.[0];

@@ -1,12 +1,12 @@
-// The kit: what all views are made of.
+// Shared parts of all views.
 
 import { make } from "./bubbles.js";
 
 const SOON = 150; // milliseconds
 const NOW_AND_THEN = 10_000;
-const OFTEN = ["delta", "progress", "working", "waiting"]; // these begin and end nothing
+const OFTEN = ["delta", "progress", "working", "waiting"]; // these events start and end nothing
 
-// A view that shows what it is told, and asks again when something happened.
+// A view that shows loaded data, and loads it again after events.
 export class View {
   constructor(section) {
     Object.assign(this, { section, open: false, asked: 0, data: null });
@@ -23,14 +23,14 @@ export class View {
     clearInterval(this.clock);
   }
 
-  // Many things happen at once; one look at the end of them is enough.
+  // Debounces events, because many arrive together.
   heard(name) {
     if (!this.open || OFTEN.includes(name)) return;
     clearTimeout(this.soon);
     this.soon = setTimeout(() => this.open && this.read(), SOON);
   }
 
-  // What was asked for last is shown, however late the rest comes.
+  // Only the answer to the newest request is shown.
   async read() {
     const ask = (this.asked += 1);
     try {
@@ -62,7 +62,7 @@ export function say(node, text) {
   node.hidden = !text;
 }
 
-// A button. While what it does goes on it cannot be pressed again, and keeps the focus.
+// Builds a button. While its action runs it cannot be pressed again, and keeps the focus.
 export function button(text, className, press) {
   const node = make("button", className, text);
   node.type = "button";
@@ -78,7 +78,7 @@ export function button(text, className, press) {
   return node;
 }
 
-// Something to choose from: words, or what is typed if there is a `hint` for that.
+// Builds a menu of options; `hint` adds an input for another value.
 export function menu(label, options, choose, hint) {
   const node = make("details", "menu");
   node.append(make("summary", "", label));
@@ -107,7 +107,7 @@ function typed(hint, chosen) {
   return form;
 }
 
-// A menu closes when it is left.
+// Closes a menu on Escape, on a click outside, and when the focus leaves it.
 export function closes(node) {
   node.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !node.open) return;
@@ -123,7 +123,7 @@ export function closes(node) {
   });
 }
 
-// The same as a picture, as a table.
+// The table with the same data as a plot.
 export class Twin {
   constructor(label, heads) {
     this.node = make("details", "twin");
@@ -149,7 +149,7 @@ export class Twin {
   }
 }
 
-// A box with a title.
+// Builds a section with a title.
 export function box(title, className = "") {
   const node = make("section", `box ${className}`.trim());
   const head = node.appendChild(make("h2", "", title));
@@ -158,7 +158,7 @@ export function box(title, className = "") {
   return node;
 }
 
-// Things that keep their place while they are told again, so that whoever stands in one is not disturbed.
+// A list that updates its rows in place, so that the focus and open menus are preserved.
 export class Rows {
   constructor(list, key, draw) {
     Object.assign(this, { list, key, draw, known: new Map() });
@@ -176,7 +176,7 @@ export class Rows {
     for (const [name, thing] of named) {
       const told = JSON.stringify(thing);
       let row = this.known.get(name);
-      // Who is choosing something goes on choosing.
+      // A row with an open menu is not replaced.
       if (!row || (row.told !== told && !row.node.querySelector("details.menu[open]"))) {
         const node = this.draw(thing);
         const place = row ? places(row.node).indexOf(document.activeElement) : -1;
@@ -191,16 +191,16 @@ export class Rows {
   }
 }
 
-// Where the keyboard can stand in it.
+// Returns the focusable elements of `node`.
 const places = (node) => [...node.querySelectorAll("button, summary, a, input, select, textarea")];
 
 const DAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
 
-// A day as the assistant says it, of a time as it is told: the day is that of the human's own clock.
+// Formats the date of a timestamp. The timestamp is already in the user's time zone.
 export const day = (at) => DAY.format(new Date(`${at.slice(0, 10)}T12:00`)).toLowerCase().replace(",", "");
 export const clock = (at) => at.slice(11, 16);
 
-// How far away a time is.
+// Formats the distance between two times.
 export function ago(at, now) {
   const minutes = Math.round((Date.parse(now) - Date.parse(at)) / 60_000);
   const [size, back] = [Math.abs(minutes), minutes >= 0];
@@ -213,7 +213,7 @@ export const count = (many, one, more = `${one}s`) => `${many} ${many === 1 ? on
 
 export const money = (dollars) => `$${dollars < 0.1 && dollars > 0 ? dollars.toFixed(3) : dollars.toFixed(2)}`;
 
-// What some calls cost. Those without a price are not free.
+// Formats the cost of calls. Calls without a known price are not shown as free.
 export function price({ dollars, calls, unpriced_calls: unpriced }) {
   if (!unpriced) return money(dollars);
   return unpriced >= calls ? "price unknown" : `${money(dollars)} and ${count(unpriced, "call")} without a price`;

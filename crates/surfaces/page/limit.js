@@ -1,4 +1,4 @@
-// The daily limit of work nobody waits for: how it stands, and the command that changes it.
+// The daily limit of unattended work: its state, and the command that changes it.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
@@ -15,7 +15,7 @@ export class Limit {
     this.node.append(this.words, this.raise, this.outcome, this.wrong);
   }
 
-  // A field for whatever limit the human wants.
+  // Adds an input for any limit.
   field() {
     const form = make("form", "buttons");
     const label = form.appendChild(make("label", "", "daily limit "));
@@ -41,7 +41,8 @@ export class Limit {
     this.node.hidden = !words && !this.outcome.textContent;
   }
 
-  // The answer tells what the limit was, and the command that takes it back, which becomes a button.
+  // Changes the limit. The answer names the previous limit and the undo command, which becomes a
+  // button.
   async give(command) {
     if (this.giving) return false;
     this.giving = true;
@@ -65,7 +66,7 @@ export class Limit {
   }
 }
 
-// `$6.00 8M` is dollars and tokens, and either may stand alone.
+// Formats a limit such as `$6.00 8M`: dollars, tokens, or both.
 function unitsOf(limit) {
   return limit.split(" ").map((most) => (most.startsWith("$") ? most : `${most} tokens`)).join(" and ");
 }

@@ -1,8 +1,8 @@
-// Text of the model as nodes: a small part of markdown, and nothing that could act.
+// Renders a subset of Markdown from the model as inert nodes.
 //
-// Only nodes are made here, never markup from text, so whatever the model says stays words.
+// It creates nodes only and never parses text as HTML, so output of the model cannot run code.
 
-const REACH = 2000; // how far a closing mark is looked for
+const REACH = 2000; // characters in which a closing mark is searched
 const DEPTH = 6;
 
 export function render(text) {
@@ -151,7 +151,7 @@ function bare(text, at) {
   return address ? { end: at + words.length, make: (into) => anchor(into, address, words) } : null;
 }
 
-// A name before the host would let an address look like another one.
+// User info before the host is refused: it would make an address look like another one.
 function safe(words) {
   let address;
   try {

@@ -1,4 +1,4 @@
-// Marks: the small shapes that stand for what happened.
+// Marks: small SVG shapes, one for each kind of event.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -13,7 +13,7 @@ export const path = (name, d) => svg("path", { class: name, d });
 const circle = (name, cx, cy, r) => svg("circle", { class: name, cx, cy, r });
 const cross = (x, y) => path("stroke", `M${x - 5} ${y - 5}l10 10m0-10l-10 10`);
 
-// The mark of one kind, around a point.
+// Returns the mark of one kind, centred on a point.
 export function marks(kind, x, y) {
   switch (kind) {
     case "now": return [circle("full", x, y, 7)];

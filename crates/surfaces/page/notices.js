@@ -1,4 +1,5 @@
-// Notices: what rings while the page is open and not looked at, shown by the browser itself, if the human wants that.
+// Browser notifications for reminders and pings while the page is open in a hidden tab, if the user
+// turned them on.
 
 const WANTED = "notices";
 
@@ -35,7 +36,7 @@ export class Notices {
     this.show("this is how a reminder looks.", "test");
   }
 
-  // Whoever looks at the page needs nothing more; one that is told in several tabs is shown once, by its tag.
+  // A visible page needs no notification. The tag prevents duplicates from several tabs.
   heard(name, data) {
     if (!this.on() || !document.hidden) return;
     if (name === "card" && data.state === "open") this.show(data.said, `card-${data.id}`);

@@ -1,4 +1,5 @@
-// The page: pairs this browser if it came with a code, then shows its views and follows along.
+// The page: pairs this browser if the address contains a code, then shows the views and follows the
+// event stream.
 
 import * as assistant from "./assistant.js";
 import { Capture } from "./capture.js";
@@ -31,14 +32,15 @@ addEventListener("hashchange", () => {
 });
 begin(takeCode());
 
-// The code leaves the address bar, and so the browser's history, before anything else happens.
+// Removes the code from the address bar before anything else, so that it does not stay in the
+// browser's history.
 function takeCode() {
   const code = new URLSearchParams(location.hash.slice(1)).get("k");
   if (code !== null || location.search) history.replaceState(null, "", "/");
   return code;
 }
 
-// A code to sign in with, whatever it replies to: it must not be said to anybody else.
+// Returns true for a sign-in code, which must not be sent to the model, whatever it replies to.
 function isCode(text) {
   return /^(\/login\s+)?[\w-]{16,}#[\w-]{16,}$/.test(text.trim());
 }
@@ -111,7 +113,7 @@ function show(health) {
   state(health.brain, false);
   for (const notice of health.notices) chat.notice(notice);
   const leave = assistant.follow((name, data) => {
-    // After a restart something else may answer.
+    // After a restart another version may answer.
     if (name === "hello") assistant.health().then((now) => tabs.meet(now), () => {});
     notices.heard(name, data);
     ring.heard(name);
@@ -137,13 +139,13 @@ function leaveChat() {
   chat.leave();
 }
 
-// Goes to the chat with words to begin with.
+// Goes to the chat and puts `words` into the composer.
 function talk(words) {
   views.show("chat");
   composer.takeBack(words);
 }
 
-// Goes to where something was said.
+// Goes to the entry `id` in the chat.
 async function jump(id) {
   views.show("chat");
   await chat.jump(id).catch((error) => state(error.message, true));
@@ -163,7 +165,7 @@ function alone(error) {
   state("", false);
 }
 
-// A command between backticks is shown as one.
+// Renders text in backticks as code.
 function words(message) {
   return message.split("`").map((text, at) => {
     if (at % 2 === 0) return text;

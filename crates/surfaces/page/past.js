@@ -1,13 +1,13 @@
-// The past of one file: its versions, what changed since each, and the way back to it.
+// The history of one file: its versions, their differences, and restoring one of them.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
 import { alarm, button, clock, day, say } from "./kit.js";
 
-const MANY = 400; // lines that are compared one by one
+const MANY = 400; // maximum number of lines that are compared line by line
 
 export class Past {
-  // `done` is told what happened when it closes.
+  // `done` is called with the outcome when it closes.
   constructor(file, done) {
     Object.assign(this, { file, done });
     this.node = make("div", "past");
@@ -39,7 +39,7 @@ export class Past {
     }
   }
 
-  // What it says now needs no way back.
+  // The current version needs no restore button.
   async mark(newest) {
     if (!newest || (await assistant.version(this.file, newest.id)).text !== this.now) return;
     const row = this.list.firstElementChild;
@@ -95,7 +95,8 @@ export class Past {
   }
 }
 
-// The lines that went, came and stayed from one text to another, in order: the longest common part stays.
+// Compares two texts by their longest common subsequence of lines: returns removed, added and kept
+// lines in order.
 export function differences(before, after) {
   const [old, now] = [before.split("\n"), after.split("\n")];
   if (old.length > MANY || now.length > MANY) return [...old.map((line) => ["-", line]), ...now.map((line) => ["+", line])];

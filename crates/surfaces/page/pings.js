@@ -1,4 +1,4 @@
-// Pings: everything that interrupted or wanted to, what became of it, how soon it was answered, and how many are left.
+// Pings: sent and deferred pings with their outcome and response time, and the remaining budget.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
@@ -71,7 +71,7 @@ export class Pings extends View {
     }));
   }
 
-  // Each step is the command of the same name.
+  // Builds the buttons that change the budget; each runs `/ping-budget`.
   stepper(budget) {
     const { capacity, refill_minutes: minutes } = budget;
     const told = JSON.stringify([capacity, minutes]);
@@ -132,7 +132,7 @@ export class Pings extends View {
     });
     ask.setAttribute("aria-label", `why: ${words}`);
     const acts = [ask];
-    // Only what was shown can be found not useful, and only what nobody asked for.
+    // Only pings that were shown and that the user did not ask for can be marked as not useful.
     const shown = /^ping:(\d+)$/.exec(why);
     if (shown) {
       const useless = button("not useful", "", async () => {

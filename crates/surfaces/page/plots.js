@@ -1,13 +1,14 @@
-// Plots: lines, bars and columns. Each fits the width it is given; what it shows also stands in a table beside it.
+// Plots: lines, bars and columns. Each fits its available width, and the same data is shown in a
+// table.
 
 import { make } from "./bubbles.js";
 import { path, svg } from "./marks.js";
 
 const HIGH = 90;
 const DAY = 86_400_000;
-const FAR = 3; // a limit that is so many times higher is named, and not drawn to scale
+const FAR = 3; // a limit this many times higher than the values is named instead of drawn to scale
 
-// A line of [time, value], with a mark at each time in `marks`.
+// Draws a line through `points` of [time, value], with a mark at each time in `marks`.
 export function line(points, marks, { from, to, top, label }) {
   const [start, end] = [Date.parse(from), Date.parse(to)];
   const drawn = svg("svg", { class: "plot", width: "100%", height: HIGH, role: "img", "aria-label": label });
@@ -25,12 +26,12 @@ export function line(points, marks, { from, to, top, label }) {
   return drawn;
 }
 
-// The days under a line.
+// Builds the labels of the days below a line.
 export function ticks(from, to) {
   const node = make("div", "axis");
   node.ariaHidden = "true";
   const long = Date.parse(to) - Date.parse(from);
-  // The days are those of the human's own calendar.
+  // `from` is in the user's time zone, so its date is the user's date.
   const noon = Date.parse(`${from.slice(0, 10)}T12:00Z`);
   for (let at = 0; at * DAY < long; at += 1) {
     const name = new Date(noon + at * DAY).toLocaleDateString("en-GB", { weekday: "short", timeZone: "UTC" });
@@ -40,7 +41,7 @@ export function ticks(from, to) {
   return node;
 }
 
-// Counts, one bar below the other: [name, count, class].
+// Draws one horizontal bar for each [name, count, class].
 export function bars(rows) {
   const most = Math.max(1, ...rows.map(([, count]) => count));
   const list = make("ul", "bars");
@@ -54,7 +55,8 @@ export function bars(rows) {
   return list;
 }
 
-// Columns of [name, parts], each part [index of its source, value]; a dashed line at `limit`.
+// Draws columns of [name, parts] with each part [index of its source, value], and a dashed line at
+// `limit`.
 export function columns(days, { limit, label }) {
   const drawn = svg("svg", { class: "plot columns", width: "100%", height: HIGH * 1.6, role: "img", "aria-label": label });
   const high = HIGH * 1.6 - 4;
@@ -82,7 +84,7 @@ export function columns(days, { limit, label }) {
   return drawn;
 }
 
-// Shares from 0 to 100, one narrow column each; nothing where there is none.
+// Draws shares from 0 to 100 as narrow columns; a missing value leaves a gap.
 export function shares(values, label) {
   const high = 34;
   const drawn = svg("svg", { class: "plot shares", width: "100%", height: high, role: "img", "aria-label": label });

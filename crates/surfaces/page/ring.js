@@ -1,4 +1,5 @@
-// The ring: how full the conversation is, as a picture and in words. A tick stands where it is summed up by itself.
+// The ring: how full the context window is, as a picture and in numbers. A tick marks where
+// compaction starts.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
@@ -17,7 +18,7 @@ export class Ring {
     if (CHANGES.includes(name)) this.read();
   }
 
-  // Nothing waits for it, and without it nothing is missing.
+  // Loads the usage. The ring is optional, so errors hide it.
   async read() {
     const told = await assistant.context().catch(() => null);
     this.node.hidden = !told?.tokens;

@@ -1,4 +1,4 @@
-// The schedule: what is planned, today as a strip and as a table, and what can be done about it.
+// The schedule: all jobs, today as a strip and as a table, with their actions.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
@@ -10,8 +10,8 @@ import { STATES, clock, marksOf, sample, state, strip, words } from "./strip.js"
 
 const TIMES = ["in 1 hour", "tonight 20:00", "tomorrow 09:00", "saturday 10:00", "next monday 09:00"];
 const HINT = "fri 10";
-const DAYS = 30; // that costs look back
-const AFTER_SAVING = [300, 900, 2000]; // until a changed file is noticed
+const DAYS = 30; // days that are included in costs
+const AFTER_SAVING = [300, 900, 2000]; // delays until the daemon has noticed a changed file
 const NONE = "nothing is planned. type it below (“remind me to call mum at 18:00”), say it in the chat, or write a file such as routines/mail.md.";
 
 export class Schedule extends View {
@@ -27,7 +27,8 @@ export class Schedule extends View {
     this.parts.over.before(this.week.node);
   }
 
-  // A file was changed: whoever follows the files notices a little later.
+  // After a file was changed, loads again a few times, because the daemon notices the change with a
+  // delay.
   changed() {
     for (const time of AFTER_SAVING) setTimeout(() => this.open && this.read(), time);
   }
@@ -41,7 +42,7 @@ export class Schedule extends View {
     return assistant.schedule();
   }
 
-  // What is planned waits for no ledger: what it cost is filled in when it comes, also where nobody knows it.
+  // Loads costs separately, so that the schedule does not wait for them and works without them.
   async count() {
     const ask = (this.counted += 1);
     const rows = await assistant.cost(DAYS).then(({ by_source: rows }) => rows, () => []);
@@ -66,13 +67,13 @@ export class Schedule extends View {
     list(parts.missed, data.missed.map((one) => [missedWords(one), one.name, "missed"]));
     parts.table.replaceChildren(...table(data));
     this.week.follow(data);
-    // What was spent is looked up for whoever comes, and when something has ended.
+    // Costs are loaded when the view is entered, and after an occurrence has ended.
     const ended = JSON.stringify(data.jobs.map(({ last }) => last[0]));
     if (ended !== this.ended) this.count();
     this.ended = ended;
   }
 
-  // Each thing keeps its row, so that whoever stands in it, or writes in it, goes on undisturbed.
+  // Keeps the row of each item, so that the focus and open editors are preserved.
   place(list, rows, things, key, make) {
     const held = document.activeElement;
     const known = new Map(things.map((thing) => [key(thing), thing]));
@@ -104,7 +105,7 @@ export class Schedule extends View {
   }
 }
 
-// Something with a file that can be edited.
+// An item with a file that can be edited.
 class Filed {
   constructor(file, view) {
     Object.assign(this, { file, view, editor: null, node: make("li") });
@@ -194,7 +195,7 @@ class Row extends Filed {
     this.parts.spent.replaceChildren(...(cost ? [price(cost), make("span", "", ` in ${DAYS} days`)] : []));
   }
 
-  // A reminder that comes today can be dragged to another time of today.
+  // A reminder that is due today can be dragged to another time of today.
   draw(job, data) {
     const drawn = strip(job, data);
     const mark = job.kind === "reminder" && drawn.querySelector(".mark.coming");
@@ -207,7 +208,8 @@ class Row extends Filed {
     });
   }
 
-  // What is told is what is stored now; for as long as nothing else changes it can be taken back.
+  // Moves the item and shows the confirmed time. The move can be undone until another change
+  // follows.
   async move(to) {
     const { outcome, wrong } = this.parts;
     try {

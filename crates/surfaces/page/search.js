@@ -1,14 +1,14 @@
-// Search: where something was said, over all that ever was.
+// Search over the whole history.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
 import { alarm, button, clock, count, day, say } from "./kit.js";
 
 const WHO = { human: "you", assistant: "ollim", tools: "a tool", summary: "a summary" };
-const PAUSE = 250; // milliseconds without a key until it is looked for
+const PAUSE = 250; // milliseconds after the last key press before the search starts
 
 export class Search {
-  // `jump` shows a place in the chat.
+  // `jump` shows an entry in the chat.
   constructor(section, { jump, tell }) {
     Object.assign(this, { section, jump, tell, asked: 0, hits: [] });
     const form = section.appendChild(make("form", "search-form"));
@@ -43,7 +43,7 @@ export class Search {
 
   heard() {}
 
-  // What takes longer than a second says so, and for how long.
+  // A search that takes longer than a second shows the elapsed time.
   async look(before) {
     const words = this.input.value.trim();
     const ask = (this.asked += 1);
@@ -70,7 +70,7 @@ export class Search {
     }
   }
 
-  // Nothing is looked for any more.
+  // Ends the progress display of a search.
   rest() {
     clearInterval(this.ticking);
     this.bar.hidden = true;
@@ -95,7 +95,7 @@ export class Search {
   }
 }
 
-// The text, with each of the words marked in it.
+// Highlights each search word in the text.
 function marked(text, words) {
   const span = make("span", "said");
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);

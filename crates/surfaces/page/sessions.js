@@ -1,4 +1,4 @@
-// The sessions: the tree as a picture and as a table, and what is known of each thing in it.
+// The sessions: the session tree as a picture and as a table, with details of the selected node.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
@@ -7,7 +7,7 @@ import { View } from "./kit.js";
 import { fit, picture, rows } from "./tree.js";
 
 const MOST = 5000;
-const OFTEN = ["began", "notice", "held"]; // these move no name
+const OFTEN = ["began", "notice", "held"]; // these events change no session
 const KINDS = {
   now: ["main", "where we are"],
   open: ["open", "a side conversation that goes on"],
@@ -49,7 +49,7 @@ export class Sessions extends View {
     return assistant.sessions(this.limit);
   }
 
-  // A tree that was drawn stays while it cannot be read again.
+  // A tree that was drawn stays visible when loading fails.
   fail(message) {
     if (message && !this.all.length) this.say(message);
   }
@@ -75,7 +75,7 @@ export class Sessions extends View {
     this.parts.empty.textContent = text;
   }
 
-  // Who stood on a node stands on it again.
+  // Draws the tree and restores the focus.
   draw() {
     const width = Math.floor(this.parts.picture.clientWidth);
     if (!width || !this.all.length || this.drawn === String(width)) return;
@@ -99,7 +99,7 @@ export class Sessions extends View {
     return row && [row.branch, row.kind, row.at ?? ""].join(" ");
   }
 
-  // One node at a time can be reached by tab; arrows move from there.
+  // One node at a time is in the tab order; the arrow keys move between nodes.
   stand(node) {
     this.standing?.setAttribute("tabindex", -1);
     node.setAttribute("tabindex", 0);
@@ -127,7 +127,7 @@ export class Sessions extends View {
     this.tell(node);
     const { facts } = this.parts;
     if (getComputedStyle(facts).position !== "fixed") return;
-    // On a small screen the details lie over the tree: what they tell of stays in sight.
+    // On a small screen the details cover the tree, so the selected node is scrolled into view.
     const hidden = node.getBoundingClientRect().bottom - facts.getBoundingClientRect().top;
     if (hidden > 0) this.section.scrollBy(0, hidden + 8);
   }
@@ -157,7 +157,7 @@ const NOUNS = { compacted: "the compaction", saved: "the saving", cleared: "the 
 const about = (row) => (row.branch === "main" ? (NOUNS[row.undone?.kind] ?? "") : row.label || row.branch);
 const count = (number) => (number === 1 ? "1 entry" : `${number} entries`);
 
-// The two lines beside a row: what happened to what, then when and how much.
+// Returns the two lines next to a row: the event and its subject, then the time and size.
 function words(row) {
   const title = [KINDS[row.kind]?.[0] ?? row.kind, about(row)].filter(Boolean).join(" · ");
   const under = [row.at ? when(row.at) : "now", said(row), left(row)];
@@ -173,7 +173,7 @@ function left({ kind, left_behind: some }) {
   return some ? `${count(some)}${kind === "saved" ? " of main" : ""} left behind` : "";
 }
 
-// A formatter costs more than what it formats, so there is one of each.
+// Creating a formatter is expensive, so each exists once.
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const OLD_DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
@@ -210,7 +210,7 @@ function entry(row) {
   return tr;
 }
 
-// One item of the legend: the edge and the mark of a kind, and what they mean.
+// Builds one item of the legend: the edge and mark of a kind, and their meaning.
 function sample(kind) {
   const drawn = svg("svg", { class: "tree", width: 34, height: 22, viewBox: "0 0 34 22", "aria-hidden": true });
   if (kind === "saved" || kind === "reported") {

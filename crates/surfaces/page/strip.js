@@ -1,15 +1,15 @@
 // The strip: one day of one job, from midnight to midnight, as a line of marks.
 //
-// What became of a time is told by the shape of its mark, and in words; colour only repeats it. Marks stand at
-// shares of the width, so the strip fits wherever it is put.
+// The state of an occurrence is shown by the shape of its mark and as text; colour only repeats it.
+// Positions are percentages, so the strip fits any width.
 
 import { path, svg } from "./marks.js";
 
 const HEIGHT = 28;
 const MIDDLE = HEIGHT / 2;
-const MANY = 30; // more marks than this in a row are drawn as ticks
+const MANY = 30; // above this number of marks, a row is drawn as ticks
 
-// What can become of a time, in words.
+// Texts for the states of an occurrence.
 export const STATES = {
   done: "done",
   silent: "done, and there was nothing to say",
@@ -24,7 +24,7 @@ export const STATES = {
 
 export const clock = (at) => at.slice(11, 16);
 
-// What became of one occurrence.
+// Returns the shown state of an occurrence.
 export function state({ state: stage, late, silent }) {
   switch (stage) {
     case "done": return late ? "late" : silent ? "silent" : "done";
@@ -34,7 +34,7 @@ export function state({ state: stage, late, silent }) {
   }
 }
 
-// All marks of a job between `from` and `to`, in order.
+// Returns all marks of a job between `from` and `to`, ordered by time.
 export function marksOf(job, { from, to }) {
   const [start, end] = [Date.parse(from), Date.parse(to)];
   const inside = (at) => Date.parse(at) >= start && Date.parse(at) < end;
@@ -68,7 +68,7 @@ export function strip(job, day) {
   return drawn;
 }
 
-// One mark alone, for the legend.
+// Draws a single mark for the legend.
 export function sample(kind) {
   const drawn = svg("svg", { class: "strip", width: 24, height: 20, viewBox: "-12 -10 24 20", "aria-hidden": true });
   const group = drawn.appendChild(svg("g", { class: `mark ${kind}` }));

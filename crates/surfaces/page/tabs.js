@@ -1,4 +1,4 @@
-// Tabs: what this page should know of others. Another tab of it, or an assistant that is newer than it.
+// Tells the user that the page is open in another tab, or older than the running assistant.
 
 import { button, say } from "./kit.js";
 
@@ -13,7 +13,7 @@ export class Tabs {
     this.channel.postMessage("here");
   }
 
-  // After a restart something else may answer, or another version of it.
+  // After a restart another model or version may answer.
   meet({ version, brain }) {
     this.brain(brain);
     if (version === this.version) return;

@@ -1,4 +1,4 @@
-// Today: what is next, what rang, the day as a picture, what else comes, and what waits.
+// Today: the next item, fired reminders, the plot of the day, later items, and open questions.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
@@ -9,7 +9,7 @@ import { STATES, marksOf, sample, state } from "./strip.js";
 
 const TIMES = ["in 1 hour", "tonight 20:00", "tomorrow 09:00", "saturday 10:00", "next monday 09:00"];
 const HINT = "fri 10";
-const CALENDAR = 60_000; // milliseconds until the calendar is looked at again
+const CALENDAR = 60_000; // minimum milliseconds between two requests for the calendar
 
 export class Today extends View {
   constructor(section, { tell, show }) {
@@ -43,7 +43,8 @@ export class Today extends View {
     return { today, schedule, pings, cost, health };
   }
 
-  // The calendar may be on another machine: nothing here waits for it, and it is not asked again at once.
+  // Loads the calendar in the background and not too often, because it may be on a slow remote
+  // server.
   async look() {
     if (this.looked > Date.now() - CALENDAR) return;
     this.looked = Date.now();
@@ -88,7 +89,7 @@ export class Today extends View {
     this.next.replaceChildren(make("h2", "unseen", "next"), head, make("p", "under", next.words.split(" · ").slice(1).join(" · ")), ...step, this.actions(next));
   }
 
-  // A reminder can be done or moved before it rings; a routine is begun or read about.
+  // Actions before an item is due: a reminder can be marked as done or moved; a routine can be run.
   actions(due) {
     const row = make("p", "buttons");
     const wrong = alarm();
@@ -119,7 +120,7 @@ export class Today extends View {
     return both;
   }
 
-  // A bad day: what can wait moves to tomorrow, by the command of that name.
+  // A button for `/lighter`, which moves postponable items to tomorrow.
   lighter() {
     const row = make("p", "buttons lighter");
     row.hidden = true;
@@ -135,7 +136,7 @@ export class Today extends View {
     return both;
   }
 
-  // Something was changed: it is said, and read again.
+  // Announces a change and loads again.
   done(text) {
     this.nextTold = null;
     this.tell(text);
@@ -178,7 +179,7 @@ export class Today extends View {
     return li;
   }
 
-  // A reminder that rang, with what can be done about it.
+  // Builds the card of a fired reminder with its actions.
   card(card) {
     const node = make("section", `rang ${card.state}`);
     node.setAttribute("aria-label", `reminder: ${card.words}`);
@@ -252,12 +253,12 @@ export class Today extends View {
   }
 }
 
-// What the assistant had read from outside before it wrote or changed this.
+// Shows which outside text the assistant had read before it wrote or changed the item.
 function origin({ origin }) {
   return origin ? [make("p", "under", `Added or changed after reading ${origin}`)] : [];
 }
 
-// All marks of the day in order, each with its number.
+// Returns all marks of the day in order, each with its number.
 function numbered(schedule) {
   const own = (job) => job.startsWith("reminder:");
   const all = schedule.jobs.flatMap((job) => marksOf(job, schedule).map((mark) => ({ ...mark, name: job.name, own: own(job.job) })));
@@ -266,7 +267,7 @@ function numbered(schedule) {
   return sorted.map((mark, at) => ({ ...mark, number: at + 1 }));
 }
 
-// What is done or dropped is struck out, as it is elsewhere.
+// Done and dropped items are struck through.
 function struck(text) {
   return text.split("~~").map((part, at) => (at % 2 ? make("s", "", part) : part));
 }

@@ -1,15 +1,15 @@
-// The tree: what happened to the conversation as rows, newest on top, and the picture of them.
+// The session tree: the history of the conversation as rows, newest first, and its drawing.
 //
-// Main is the trunk; every branch has a lane beside it from its beginning to its end. How a fork ended is told
-// by the shape of its last edge and mark, and in words; colour only repeats it.
+// Main is the trunk; every other branch has a lane next to it from its start to its end. The exit
+// of a fork is shown by the shape of its last edge and mark, and as text; colour only repeats it.
 
 import { marks, path, svg } from "./marks.js";
 
-const ROW = 52; // pixels from one row to the next
+const ROW = 52; // height of a row in pixels
 const TOP = 30;
-const BEND = 20; // how far above or below its row an edge meets the trunk
+const BEND = 20; // vertical distance between a row and the point where its edge meets the trunk
 
-// The rows of the picture, from what the assistant tells.
+// Builds the rows of the drawing from the data of the API.
 export function rows({ open, lines }) {
   const tips = open.map((tip) => ({ ...tip, kind: tip.branch === "main" ? "now" : "open", to: { session: tip.session } }));
   const all = [...tips, ...lines.map((line) => ({ ...line, kind: kind(line) }))];
@@ -29,7 +29,7 @@ function kind({ branch, why }) {
   return why === "cleared" ? "dropped" : why;
 }
 
-// Oldest first: each row learns where its branch begins and ends.
+// Oldest first: finds the rows where the branch of each row starts and ends.
 function join(all) {
   const begun = new Map();
   for (let at = all.length - 1; at >= 0; at -= 1) {
@@ -45,7 +45,7 @@ function join(all) {
   }
 }
 
-// The picture in `width` pixels. `words` gives the two lines beside a row.
+// Draws the tree in `width` pixels. `words` returns the two lines next to a row.
 export function picture(all, { lanes, older }, width, words) {
   const step = Math.min(26, (width * 0.4) / Math.max(lanes, 1));
   const at = {
@@ -74,8 +74,8 @@ function arrows() {
   return defs;
 }
 
-// The trunk is where main was; thin where it is not on the way to now: beside a fork that was saved, and
-// where it came back from when something was taken back.
+// Draws the trunk. It is thin where main's current path does not go through it: beside a saved
+// fork, and on the part that an undo left.
 function trunk(all, at, older) {
   const beside = new Array(all.length + 1).fill(0);
   for (const row of all) {
@@ -97,7 +97,8 @@ function trunk(all, at, older) {
     if (last?.name === name && last.end === index) last.end = index + 1;
     else pieces.push({ name, start: index, end: index + 1 });
   });
-  // Beside a fork, the thin piece reaches from where that left the trunk to where it came back.
+  // Beside a saved fork, the thin piece reaches from where the fork left the trunk to where it
+  // joined it again.
   const meets = (piece, other, row) => {
     const bend = piece?.end === row && other?.start === row ? { saved: -BEND, began: BEND }[all[row].kind] : 0;
     return at.y(row) + (bend ?? 0);
@@ -123,7 +124,7 @@ function edges(row, { x, y, end }) {
     parts.push(edge);
   }
   if (row.undone) {
-    // The farther back, the farther out, so that one undoing after another can be told apart.
+    // A longer undo bends farther out, so that overlapping undo edges can be told apart.
     const [aside, back] = [root - Math.min(30, 10 + 6 * (row.undone.index - row.index)), y(row.undone.index)];
     const edge = path("edge undone", `M${root} ${level}C${aside} ${level} ${aside} ${back} ${root - 10} ${back}`);
     edge.setAttribute("marker-end", "url(#to-undone)");
@@ -145,8 +146,8 @@ function node(row, at, width, [title, under]) {
   return group;
 }
 
-// Words that do not fit beside the lanes are cut; they are whole in the details and in the table. All are
-// measured before one is changed, since after a change everything would be laid out anew.
+// Truncates texts that do not fit next to the lanes; the details and the table have them in full.
+// Measures all texts before changing one, because each change forces a new layout.
 export function fit(drawn, width) {
   const cuts = [...drawn.querySelectorAll("text")].map((line) => [line, fitting(line, width - line.getAttribute("x") - 8)]);
   for (const [line, some] of cuts) {
@@ -154,7 +155,7 @@ export function fit(drawn, width) {
   }
 }
 
-// How many characters of a line fit into `room`, with room for the sign that says there are more.
+// Returns how many characters of a line fit into `room`, including the ellipsis.
 function fitting(line, room) {
   let [some, most] = [0, line.textContent.length];
   if (line.getComputedTextLength() <= room) return most;

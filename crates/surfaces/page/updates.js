@@ -1,11 +1,11 @@
-// Updates: what background runs left to be read, until main has read it.
+// Updates: the pending updates of background runs, until main has read them.
 
 import * as assistant from "./assistant.js";
 import { make, spoken } from "./bubbles.js";
 import { Rows, View, alarm, box, button, say } from "./kit.js";
 
 export class Updates extends View {
-  // `talk` goes to the chat with words to begin with.
+  // `talk` goes to the chat and puts a text into the composer.
   constructor(section, { talk, tell }) {
     super(section);
     Object.assign(this, { talk, tell });

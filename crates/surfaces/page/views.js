@@ -1,9 +1,9 @@
-// The views: which part of the page is shown, by the word after # in its address. Today is the first.
+// The views: the hash of the address selects the visible view. The default is today.
 
 import { make } from "./bubbles.js";
 import { closes } from "./kit.js";
 
-// One line for each view, in the order of the bar. Those with `more` stand in its menu.
+// The views in the order of the navigation bar. Those with `more` are in its menu.
 const VIEWS = [
   { name: "today", title: "Today", key: "t" },
   { name: "chat", title: "Chat", key: "c" },
@@ -18,8 +18,8 @@ const VIEWS = [
 ];
 
 export class Views {
-  // `rooms` has for each view its section, and what happens when it is entered and left; `write` goes to where words
-  // are typed.
+  // `rooms` has the section and the enter and leave functions of each view; `write` focuses the
+  // input of a view.
   constructor(nav, rooms, write) {
     Object.assign(this, { nav, rooms, write, here: null, links: new Map(VIEWS.map((view) => [view.name, link(view)])) });
     this.more = make("details", "menu more");
@@ -31,7 +31,7 @@ export class Views {
     document.addEventListener("keydown", (event) => this.pressed(event), true);
   }
 
-  // Shows what the address names.
+  // Shows the view that the address names.
   go() {
     const named = location.hash.slice(1).split("/")[0];
     const next = VIEWS.find(({ name }) => name === named) ?? VIEWS[0];
@@ -55,21 +55,21 @@ export class Views {
     this.go();
   }
 
-  // Whether something in a view waits for the human.
+  // Marks a view that waits for an answer of the user.
   waits(name, waits) {
     const link = this.links.get(name);
     link.classList.toggle("waits", waits);
     link.title = waits ? "something waits for your yes or no" : "";
   }
 
-  // Shows nothing of it all.
+  // Hides all views.
   close() {
     this.nav.replaceChildren();
     delete document.body.dataset.view;
     for (const { section } of Object.values(this.rooms)) section.hidden = true;
   }
 
-  // A letter goes to its view, and `/` to where words are typed.
+  // A letter key goes to its view; `/` focuses the input.
   pressed(event) {
     const typing = event.target.closest?.("input, textarea, [contenteditable]");
     if (typing || event.ctrlKey || event.metaKey || event.altKey || !this.nav.children.length) return;

@@ -1,5 +1,5 @@
-// The week: seven days under one another, each from midnight to midnight, with what comes and what stands in the
-// calendar.
+// The week: seven days, one below the other from midnight to midnight, with jobs and calendar
+// events.
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
@@ -25,7 +25,7 @@ export class Week {
     this.node.addEventListener("toggle", () => this.read());
   }
 
-  // What is planned may have changed: it is read again, if anybody looks at it.
+  // Loads again if the schedule has changed and the week is open.
   follow({ from, jobs, gone }) {
     const told = JSON.stringify([from, jobs, gone]);
     if (told === this.told) return;
@@ -38,7 +38,8 @@ export class Week {
     const ask = (this.asked += 1);
     const dates = Array.from({ length: DAYS + 1 }, (_, ahead) => later(this.from.slice(0, 10), ahead));
     try {
-      // Each day by itself: where it begins and ends, only the assistant knows, who knows the human's clock.
+      // Loads each day separately: only the daemon knows the user's time zone, and so the start and
+      // end of a day.
       const days = await Promise.all(dates.slice(0, DAYS).map((date, at) => assistant.schedule(date, dates[at + 1])));
       if (ask !== this.asked) return;
       say(this.wrong, "");
@@ -72,14 +73,14 @@ export class Week {
   }
 }
 
-// All marks of one day, in order.
+// Returns all marks of one day, ordered by time.
 function marksIn(here) {
   const all = here.jobs.flatMap((job) => marksOf(job, here).map((mark) => ({ ...mark, name: job.name })));
   const gone = here.gone.map((one) => ({ at: one.due, kind: state(one), name: one.name }));
   return [...all, ...gone].sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
 }
 
-// A day some days after another, as it is written.
+// Returns the date `days` days after `date`.
 function later(date, days) {
   const at = new Date(`${date}T12:00:00Z`);
   at.setUTCDate(at.getUTCDate() + days);

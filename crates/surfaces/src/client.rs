@@ -209,7 +209,7 @@ impl Client {
     }
 }
 
-/// Awaits `asked` for at most `most`; otherwise returns the error made by `late`.
+/// Awaits `request` for at most `limit`; otherwise returns the error made by `timed_out`.
 async fn with_timeout<T>(
     limit: Duration,
     request: impl Future<Output = Result<T, ClientError>>,
@@ -218,7 +218,7 @@ async fn with_timeout<T>(
     tokio::time::timeout(limit, request).await.unwrap_or_else(|_| Err(timed_out(limit.as_secs())))
 }
 
-/// Awaits `work` without a limit, unless the health check `look` times out.
+/// Awaits `work` without a limit, unless the health check `check` times out.
 async fn while_responsive<T>(
     work: impl Future<Output = Result<T, ClientError>>,
     check: impl AsyncFn() -> Result<Value, ClientError>,

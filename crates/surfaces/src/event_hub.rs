@@ -181,7 +181,7 @@ impl RunningTurn {
     }
 }
 
-/// What a subscriber receives.
+/// A message to a subscriber.
 #[derive(Clone, Debug)]
 pub enum HubMessage {
     /// The next event.

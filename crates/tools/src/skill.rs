@@ -161,8 +161,8 @@ impl<'a> Expansion<'a> {
         Self { tools: tools.clone(), ..self }
     }
 
-    /// Puts output that may be text from outside into data blocks with a marker from `dice`. For
-    /// callers that do not put the whole instructions into one.
+    /// Puts output that may be text from outside into data blocks with a random marker from `dice`.
+    /// For callers that do not put the whole instructions into one.
     #[must_use]
     pub fn with_quoting(self, dice: Rng) -> Self {
         Self { quote_rng: Some(dice), ..self }

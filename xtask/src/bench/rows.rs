@@ -628,7 +628,7 @@ fn cached_share(output: &str, of: &str) -> Option<Amount> {
     number_after(output, &format!("cached share of {of}: "), Unit::Percent)
 }
 
-/// Returns the number after `words` in `said`, for programs that print `words: 12.5`.
+/// Returns the number after `words` in `output`, for programs that print `words: 12.5`.
 pub fn number_after(output: &str, words: &str, unit: Unit) -> Option<Amount> {
     let (_, rest) = output.split_once(words)?;
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());

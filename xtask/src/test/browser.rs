@@ -69,7 +69,8 @@ fn build(root: &Path) -> Outcome {
 /// variables.
 fn run_tests(folder: &Path, root: &Path) -> Outcome {
     // One file at a time: several browsers at once slow each other down on a small machine.
-    // The timeout holds for each test and for each file. It ends what hangs; each wait in a test has its own limit.
+    // The timeout applies to each test and to each file. It ends hung tests; each wait in a test
+    // has its own limit.
     let words = ["--test", "--test-concurrency=1", "--test-timeout=3600000", "--test-reporter=tap"];
     let Some(target) = target_folder(root) else {
         return Outcome::NotRun(NotRun::Required, "cargo does not say where it builds".into());

@@ -11,7 +11,7 @@ const ADAPTERS: &[&str] = &["journal", "models", "tools", "surfaces", "accounts"
 /// The crate for network connections, which the adapters may use.
 const WIRE: &str = "wire";
 
-/// What the domain may depend on: value types, and words for errors.
+/// The dependencies allowed in the domain: value types and error derives.
 const DOMAIN_DEPENDENCIES: &[&str] = &["base64", "jiff", "rpds", "thiserror"];
 
 const DAEMON: &str = "ollim-bot";

@@ -3,7 +3,7 @@
 use super::Violation;
 use crate::source_files::SourceFile;
 
-// In two parts, so that the rule does not find itself.
+// Concatenated, so that the check does not report this file.
 const SLEEP: &str = concat!("thread::", "sleep");
 const MACHINE_FOLDERS: &[&str] = &[concat!("/ro", "ot/"), concat!("/wo", "rk/"), concat!("/ho", "me/")];
 

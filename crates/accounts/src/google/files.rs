@@ -233,7 +233,8 @@ impl Google {
         Ok(text)
     }
 
-    /// Returns the token for revoking it. A file that is not JSON has none: disconnecting is how the user gets rid of it.
+    /// Returns the token, to revoke it. A file that is not JSON has none, and disconnecting removes
+    /// that file.
     pub(super) fn token_to_revoke(&self) -> Result<Option<StoredToken>, AccountError> {
         let bytes = self.read(GoogleFile::Token)?.unwrap_or_default();
         Ok(serde_json::from_slice(&bytes).ok().as_ref().and_then(StoredToken::from_json))

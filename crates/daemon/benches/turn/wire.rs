@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// What happened on the wire.
+/// An event on the connection.
 #[derive(Clone, Copy, Debug)]
 pub enum WireEvent {
     /// The first byte of a request came.

@@ -111,8 +111,8 @@ impl Rig {
         if result.outcome == Outcome::Done { Ok(result.text) } else { Err(result.text) }
     }
 
-    /// Runs `command`, which must create the file `ready` and then wait for `go`. Calls `look` with
-    /// its processes in between.
+    /// Runs `command`, which must create the file `ready` and then wait for `go`. Calls `inspect`
+    /// with its processes in between.
     pub fn with_running(&self, command: &str, inspect: impl FnOnce(&[PathBuf])) -> Result<String, String> {
         let inspection = async {
             let work_dir = loop {

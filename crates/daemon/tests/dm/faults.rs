@@ -320,7 +320,7 @@ async fn post_without_access_is_given_up_after_ten_minutes() {
 }
 
 /// D2, BF-23: a user whose DMs are closed is notified on the page, the undelivered ping is
-/// refunded, and the daemon goes on.
+/// refunded, and the daemon continues.
 #[tokio::test(start_paused = true)]
 async fn closed_dms_are_reported_on_the_page() {
     let mut rig = Rig::new(Setup::default(), |words: &str| {

@@ -191,7 +191,7 @@ impl RunningDaemon {
 }
 
 impl Rig {
-    /// Starts the daemon in the morning, with the model `speaks`.
+    /// Starts the daemon in the morning, with a model that replies with `model`.
     pub async fn new(setup: Setup, model: impl FnMut(&str) -> ScriptedReply + Send + 'static) -> Self {
         let mut rig = Self::not_started(setup, model);
         rig.start().await;

@@ -1,5 +1,5 @@
-//! Addresses: which ones the user wrote, which ones were seen in text of others, and which ones a model composed. Only the
-//! first two carry no private bytes.
+//! Addresses that the user wrote, that outside text showed, and that a model composed. Only the
+//! first two cannot carry private data.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::label::{Realm, Realms};
 use crate::permission::links_in;
 use crate::tool::{ServerToolKind, ToolCall, ToolClass, ToolResult};
 
-/// How many of the newest addresses are remembered.
+/// The maximum number of remembered addresses; the oldest are dropped first.
 const MAX_LINKS: usize = 500;
-/// How many of the newest addresses are remembered that a model wrote into calls.
+/// The maximum number of remembered addresses that a model wrote into calls.
 const MAX_COMPOSED: usize = 2_000;
-/// How often an address that was encoded again and again is decoded.
+/// The maximum number of nested percent-encodings that are decoded.
 const MAX_DECODINGS: usize = 5;
-/// How often a text that was encoded in base64 again and again is decoded.
+/// The maximum number of nested base64 encodings that are decoded.
 const BASE64_DECODINGS: usize = 3;
 /// Maximum number of bytes that are decoded of one call, in all levels. The decision on a call must
 /// not take longer than reading it.
@@ -42,8 +42,8 @@ impl Messages {
         remember(&mut self.links, links_in(words), MAX_LINKS);
     }
 
-    /// A model calls a tool with this input. What it wrote there and what was not known before does not count as seen if
-    /// it comes back in a result, of this call or of a later one.
+    /// Remembers the addresses that a model wrote into a call. An address that was not known before
+    /// does not count as seen when a result, of this call or of a later one, shows it again.
     pub(super) fn remember_composed(&mut self, input: &Json) {
         let tokens = tokens(&input.canonical().0);
         if tokens.is_empty() {
@@ -68,9 +68,9 @@ impl Messages {
         remember(&mut self.seen, fresh, MAX_LINKS);
     }
 
-    /// Remembers the addresses that the user wrote before the last start, those that models composed in `calls`, and those
-    /// that results of tools showed. What a model composed anywhere in `calls` does not count as seen, also where a result
-    /// showed it before.
+    /// Restores the addresses at startup: `written` by the user, composed in `calls`, and shown by
+    /// results in `shown`. An address that a model composed in any of `calls` does not count as
+    /// seen, even if a result showed it before.
     pub fn restore_links(
         &mut self,
         written: &[String],
@@ -102,9 +102,10 @@ fn past_class(call: &ToolCall) -> Option<ToolClass> {
     }
 }
 
-/// Returns the part of `result` whose addresses count as seen: pages, search results and mail. Answers of agents and earlier
-/// conversations are written by a model, which could have composed an address. A server can store such an address, so only
-/// its tools of the kinds search and fetch count.
+/// Returns the part of `result` whose addresses count as seen: pages, search results and mail.
+/// Answers of subagents and earlier conversations are written by a model, which could have composed
+/// an address. A server can store such an address, so of its tools only those of the kinds search
+/// and fetch count.
 pub(super) fn shows_addresses(
     class: ToolClass,
     kind: Option<ServerToolKind>,
@@ -128,7 +129,8 @@ pub(super) fn shows_addresses(
     }
 }
 
-/// Returns the list of pages of a search, without the answer below it: the model that wrote it could have composed an address.
+/// Returns the list of pages of a search result, without the answer below it, because the model
+/// that wrote the answer could have composed an address.
 fn pages_of_search(text: &str) -> &str {
     text.split_once(SEARCH_ANSWER).map_or(text, |(pages, _)| pages)
 }
@@ -164,7 +166,7 @@ fn plain_tokens(text: &str) -> impl Iterator<Item = String> {
     parts.map(normalized).filter(|token| token.contains('.')).collect::<Vec<_>>().into_iter()
 }
 
-/// Replaces the ends of lines, also as JSON writes them, by `by`.
+/// Replaces line breaks and tabs, including those escaped as in JSON, by `by`.
 fn without_escapes(text: &str, by: &str) -> String {
     let ends = ["\n", "\r", "\t", "\\n", "\\r", "\\t", "\\u000a", "\\u000d", "\\u0009"];
     ends.iter().fold(text.to_owned(), |text, end| text.replace(end, by))
@@ -199,9 +201,9 @@ fn decode_base64_in(text: &str, found: &mut BTreeSet<String>, budget: &mut usize
     }
 }
 
-/// Decodes `word`, if it can be base64. Bytes that are no text become spaces.
+/// Decodes `word` if it can be base64. Bytes that are not UTF-8 become spaces.
 fn decoded_base64(word: &str) -> Option<String> {
-    // One letter alone holds less than a byte.
+    // A single remaining character holds less than a byte.
     let word = if word.len() % 4 == 1 { &word[..word.len() - 1] } else { word };
     if word.len() < BASE64_CHARS {
         return None;
@@ -230,7 +232,7 @@ fn decoded(text: &str) -> String {
     percent_decoded(text).replace("&amp;", "&").to_lowercase()
 }
 
-/// `text` with its `%xx` decoded once.
+/// Returns `text` with its `%xx` decoded once.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

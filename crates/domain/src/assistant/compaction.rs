@@ -33,7 +33,7 @@ pub(super) struct ActiveCompaction {
     attended: Attendance,
 }
 
-/// What follows a compaction.
+/// The next step after a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterCompaction {
     /// The conversation continues.

@@ -239,7 +239,7 @@ pub enum ApprovalUpdate {
     Closed(Approval, ClosedApproval),
 }
 
-/// An update about something beside the conversation.
+/// An update about forks, messages of background runs, dismissed messages, or cards.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SideUpdate {
     /// A fork was entered: the next messages go there.

@@ -1,8 +1,10 @@
-//! Origins of items: which inbox items, notes, tasks and events a model wrote where outside text was, and which results
-//! show their words again. Labels gate actions and never information, so a result is joined with the label and shown whole.
+//! Origins of items: inbox items, notes, tasks and events that a model wrote in a conversation with
+//! outside text are recorded with the label of that conversation. A tool result that shows their
+//! text again is joined with the label.
 //!
-//! Words are recognised by the beginnings of their lines, so it does not matter which tool shows them. A note is also known
-//! by its path.
+//! Labels restrict actions and never hide information, so such a result is still shown in full.
+//! Text is recognized by the first words of its lines, whichever tool shows it; a note is also
+//! recognized by its path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,24 +21,25 @@ use crate::permission::{Capability, Destination, own_command, tool_action};
 use crate::record::PlanChange;
 use crate::tool::{Outcome, ToolCall, ToolClass, ToolResult};
 
-/// The most items whose origin is kept.
+/// The maximum number of recorded items; the oldest are dropped first.
 const ITEMS: usize = 1_000;
-/// How many words of a line are compared.
+/// The number of words compared per line.
 const LINE_WORDS: usize = 6;
-/// A line with fewer words or letters is too common to be recognised outside of a list of items.
+/// Outside of lists of items, a line needs at least this many words and letters to be recognized,
+/// because shorter ones match by chance.
 const RARE_WORDS: usize = 2;
 const RARE_LETTERS: usize = 10;
-/// The most bytes of a note whose lines are kept.
+/// The maximum number of bytes recorded per note.
 const KEPT_BYTES: usize = 64 << 10;
-/// The most sources that are named.
+/// The maximum number of sources named in a description.
 const NAMED: usize = 3;
-/// Our own commands that list items.
+/// Commands of the program that list items.
 const LISTS: [&str; 11] =
     ["add", "cal", "done", "inbox", "move", "now", "reminder", "routine", "tasks", "today", "week"];
-/// The flags of `tasks` and `cal` that give words.
+/// Flags of `tasks` and `cal` whose values are text.
 const TEXTS: [&str; 4] = ["--title", "--summary", "--notes", "--description"];
 
-/// Something of the user's that a model wrote or changed, other than a job.
+/// An item of the user, other than a job, that a model wrote or changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OwnItem {
     /// An inbox item.
@@ -75,7 +78,7 @@ impl FromStr for OwnItem {
 }
 
 impl OwnItem {
-    /// What the user calls it.
+    /// Returns the name shown to the user.
     pub fn name(&self) -> String {
         match self {
             Self::Inbox(InboxItemId(id)) => format!("inbox item {id}"),
@@ -86,25 +89,25 @@ impl OwnItem {
     }
 }
 
-/// Where the words of an item are from.
+/// The origin of an item's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemOrigin {
-    /// The label of the conversation in which they were written.
+    /// The label of the conversation in which the text was written.
     pub label: Label,
-    /// What was read there before, such as `mail and a page from example.org`.
+    /// A description of the outside text read before, such as `mail and a page from example.org`.
     pub from: String,
-    /// The beginnings of their lines.
+    /// The first words of each line of the text.
     pub words: String,
-    /// When they were written.
+    /// The time of writing.
     pub at: Timestamp,
 }
 
-/// Descriptions of what was read from outside in a conversation, with the realms they belong to.
+/// Descriptions of the outside text read in a conversation, each with the realms it belongs to.
 pub(super) type Sources = Vec<(Realms, String)>;
 
 impl Assistant {
-    /// Returns what was read from outside on `branch`, in words: `mail and a page from example.org`. After a restart only the
-    /// realms are known.
+    /// Describes the outside text read on `branch`, such as `mail and a page from example.org`.
+    /// After a restart only the realms are known.
     pub(super) fn read_from(&self, branch: &Branch, label: Label) -> String {
         let sources = self.transient.sources.get(branch);
         let mut told: Vec<String> = Vec::new();
@@ -123,7 +126,7 @@ impl Assistant {
         told.join(" and ")
     }
 
-    /// Remembers which pages and servers were read on `branch`.
+    /// Records which pages were fetched and that the web was searched on `branch`.
     pub(super) fn note_sources(&mut self, branch: &Branch, running: &ActiveTurn, results: &[ToolResult]) {
         for result in results.iter().filter(|result| result.label.is_tainted()) {
             let Some(call) = running.unanswered.iter().find(|call| call.id == result.call) else { continue };
@@ -152,13 +155,14 @@ impl Assistant {
         }
     }
 
-    /// Returns the label of the conversations whose calls change something of the user's right now, with what was read there.
-    /// Nothing, if no text from outside is in any of them.
+    /// Returns the joined label of the conversations whose running calls change items of the user,
+    /// with a description of the outside text they read. `None` if they read none.
     pub(super) fn changing_now(&self) -> Option<(Label, String)> {
         self.writing_now(|call| self.changes(call))
     }
 
-    /// The same for the calls that `writes` accepts. One that waits for an approval does nothing yet.
+    /// Like `changing_now`, for the calls that `writes` accepts. A call that waits for an approval
+    /// does not count.
     fn writing_now(&self, writes: impl Fn(&ToolCall) -> bool) -> Option<(Label, String)> {
         let mut found: Option<(Label, String)> = None;
         for (branch, running) in &self.active_turns {
@@ -188,7 +192,7 @@ impl Assistant {
             || first.is_some_and(|first| changes.contains(&first.as_str()))
     }
 
-    /// The first word of the command of ours that `call` runs.
+    /// Returns the first word of the program's own command that `call` runs.
     fn first_own_word(&self, call: &ToolCall) -> Option<String> {
         if self.class_of(call) != Some(ToolClass::Shell) {
             return None;
@@ -196,11 +200,12 @@ impl Assistant {
         own_command::parse(&call.input.text("command")?)?.into_iter().next()
     }
 
-    /// Something new is in the inbox: if a model put it there where text from outside is, that is kept.
+    /// Records the origin of a new inbox item if a model added it in a conversation with outside
+    /// text.
     pub(super) fn note_kept(&mut self, id: InboxItemId, text: &str, minutes: &mut Transaction) {
         let writes = |call: &ToolCall| self.changes(call) && are_from(text, &call.input.canonical().0);
         let written = self.writing_now(writes);
-        // The words of a missed reminder come here too.
+        // The text of a missed reminder is also added to the inbox.
         let same = self
             .state
             .plans
@@ -213,7 +218,8 @@ impl Assistant {
         }
     }
 
-    /// The calls of `running` have ended: what they wrote into notes, tasks and the calendar is marked.
+    /// Records the origin of the notes, tasks and events that the finished calls of `running`
+    /// wrote.
     pub(super) fn mark_written(
         &mut self,
         branch: &Branch,
@@ -233,7 +239,7 @@ impl Assistant {
         }
     }
 
-    /// Marks what `call` wrote in a conversation with the label `knows`.
+    /// Records the origin of the item that `call` wrote in a conversation with the label `knows`.
     pub(super) fn mark_call(&mut self, call: &ToolCall, knows: Label, from: &str, minutes: &mut Transaction) {
         match self.class_of(call) {
             Some(ToolClass::Edits)
@@ -260,7 +266,7 @@ impl Assistant {
         let before = self.state.plans.items.get(&item).cloned();
         let whole = call.input.text("content");
         if !knows.is_tainted() {
-            // All of its words are written anew, where no text from outside is.
+            // The whole text is replaced in a conversation without outside text.
             if whole.is_some() && before.is_some() {
                 self.state.plans.items.remove_mut(&item);
                 minutes.record_plan(Some(PlanChange::Marked(item, None)));
@@ -292,7 +298,8 @@ impl Assistant {
         }
     }
 
-    /// Joins results that show words of marked items and jobs with the labels of those.
+    /// Joins each result that shows the text of a recorded item or job with the label of that item
+    /// or job.
     pub(super) fn with_origins(&self, running: &ActiveTurn, results: Vec<ToolResult>) -> Vec<ToolResult> {
         let plans = &self.state.plans;
         if plans.items.is_empty() && plans.origins.values().all(|origin| !origin.label.is_tainted()) {
@@ -307,7 +314,7 @@ impl Assistant {
         joined.collect()
     }
 
-    /// The lines of marked items and jobs, by their first word.
+    /// Returns the lines of recorded items and jobs, by their first word.
     fn known_lines(&self) -> BTreeMap<String, Vec<Line>> {
         let plans = &self.state.plans;
         let jobs = plans.origins.iter().filter(|(_, origin)| origin.label.is_tainted());
@@ -339,7 +346,7 @@ impl Assistant {
         let words = words(text);
         let path = call.input.text("file_path").filter(|_| class == Some(ToolClass::Reads));
         let mut label = path.map_or(Label::PLAIN, |path| self.label_of_file(&path));
-        // What a call has just written is only repeated in its own words.
+        // A changing call repeats its own input in its result; that alone adds no label.
         let own_words = if self.changes(call) { call.input.canonical().0 } else { String::new() };
         for (at, word) in words.iter().enumerate() {
             for line in known.get(word).into_iter().flatten() {
@@ -368,21 +375,21 @@ impl Assistant {
     }
 }
 
-/// A line that a model wrote where outside text was.
+/// A line that a model wrote in a conversation with outside text.
 struct Line {
     words: Vec<String>,
     label: Label,
 }
 
 impl Line {
-    /// Returns true if it is hardly in other texts by chance.
+    /// Returns true if the line is unlikely to occur in other texts by chance.
     fn is_rare(&self) -> bool {
         let letters: usize = self.words.iter().map(|word| word.chars().count()).sum();
         self.words.len() >= RARE_WORDS && letters >= RARE_LETTERS
     }
 }
 
-/// The task or event that a command of ours writes, and its words.
+/// Returns the task or event that a command of the program writes, with the written text.
 fn item_of(words: &[String]) -> Option<(OwnItem, String)> {
     let (list, rest) = words.split_first()?;
     let (verb, rest) = rest.split_first()?;
@@ -394,7 +401,7 @@ fn item_of(words: &[String]) -> Option<(OwnItem, String)> {
         "cal" => OwnItem::Event,
         _ => return None,
     };
-    // What is changed is named by its id, which is none of its words.
+    // `update` names the item by its id, which is not part of its text.
     let mut texts = match verb.as_str() {
         "add" => vec![title.clone()],
         "update" => Vec::new(),
@@ -410,7 +417,7 @@ fn item_of(words: &[String]) -> Option<(OwnItem, String)> {
     Some((item(title), texts.join("\n")))
 }
 
-/// The words of `text` as they are compared. Ends of lines may be written as JSON does.
+/// Returns the words of `text`, normalized for comparison. Line ends may be escaped as in JSON.
 fn words(text: &str) -> Vec<String> {
     let ends = ["\\n", "\\t", "\\r", "\\u000a", "\\u0009", "\\u000d"];
     let spelled = ends.iter().fold(text.to_owned(), |text, end| text.replace(end, " "));
@@ -418,7 +425,7 @@ fn words(text: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// The first words of each line of `text`.
+/// Returns the first words of each line of `text`.
 fn lines(text: &str) -> impl Iterator<Item = Vec<String>> {
     text.lines().map(|line| {
         let mut words = words(line);
@@ -427,7 +434,7 @@ fn lines(text: &str) -> impl Iterator<Item = Vec<String>> {
     })
 }
 
-/// The beginnings of the lines of `text`, each once, as they are kept.
+/// Returns the first words of each line of `text` without duplicates, for storage.
 fn beginnings(text: &str) -> String {
     let mut seen = BTreeSet::new();
     let mut kept = String::new();
@@ -440,13 +447,13 @@ fn beginnings(text: &str) -> String {
     kept
 }
 
-/// Returns true if every word of `text` is in `input`.
+/// Returns true if every word of `text` occurs in `input`.
 pub(super) fn are_from(text: &str, input: &str) -> bool {
     let given = words(input);
     words(text).iter().all(|word| given.contains(word))
 }
 
-/// A path without empty parts and dots.
+/// Returns `path` without empty, `.` and `..` parts.
 fn plain_path(path: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in path.trim().split(['/', '\\']) {
@@ -459,7 +466,8 @@ fn plain_path(path: &str) -> String {
     parts.join("/")
 }
 
-/// Returns true if both name the same file, one of them perhaps from the root of the machine on.
+/// Returns true if both paths name the same file; one of them may be absolute and the other
+/// relative.
 fn is_same_file(one: &str, other: &str) -> bool {
     let one = plain_path(one).to_lowercase();
     let other = plain_path(other).to_lowercase();
@@ -491,7 +499,7 @@ mod tests {
         format!("2026-11-15T{time}[Europe/Madrid]").parse().unwrap()
     }
 
-    /// Main in the middle of a turn, with these plans and origins from before.
+    /// Returns an assistant with an active turn on main and the given plans and origins.
     fn talk(plans: Plans) -> Assistant {
         let tool = |(name, class)| ToolSpec { name, description: Cow::Borrowed(""), schema: "{}", class };
         let tools = [
@@ -532,7 +540,7 @@ mod tests {
         main.handle(Request::Turn(TURN, TurnRequest::CallsDone(vec![result])), &at("08:01"));
     }
 
-    /// Main after it has read a page from example.org.
+    /// Returns an assistant whose main conversation has read a page from example.org.
     fn reader() -> Assistant {
         let mut main = talk(Plans::default());
         calls(&mut main, "WebFetch", r#"{"url":"https://example.org/flats"}"#);
@@ -567,7 +575,8 @@ mod tests {
         main
     }
 
-    /// Whether `text`, as the result of this call in a new conversation, is known as text from outside.
+    /// Returns true if `text`, as the result of this call in a new conversation, is labelled as
+    /// outside text.
     fn is_known(written: &Assistant, name: &str, input: &str, text: &str) -> bool {
         let mut main = talk(written.state.plans.clone());
         calls(&mut main, name, input);
@@ -575,8 +584,9 @@ mod tests {
         main.label(&Branch::Main).is_tainted()
     }
 
-    /// Notes, tasks, events and inbox items that a model wrote where outside text was are known again in a conversation
-    /// without, whichever tool shows them. Others of the user are not.
+    /// Notes, tasks, events and inbox items that a model wrote in a conversation with outside text
+    /// are recognized in a conversation without it, whichever tool shows them. Other items of the
+    /// user are not.
     #[test]
     fn what_a_model_wrote_is_known_again_in_a_clean_conversation() {
         let main = written();
@@ -604,7 +614,8 @@ mod tests {
         }
     }
 
-    /// A note that a model writes anew where no text from outside is loses its mark; one that is edited keeps it.
+    /// A note that a model replaces in a conversation without outside text loses its label; an
+    /// edited one keeps it.
     #[test]
     fn a_note_that_is_written_anew_is_the_users_again() {
         let main = written();
@@ -616,7 +627,7 @@ mod tests {
         calls(&mut clean, "Write", r#"{"file_path":"notes/flat.md","content":"mine"}"#);
         ran(&mut clean, "written", Label::PLAIN);
         assert!(!read(&clean));
-        // A call that was refused wrote nothing.
+        // A denied call wrote nothing.
         let mut reader = reader();
         calls(&mut reader, "Write", r#"{"file_path":"notes/new.md","content":"mine"}"#);
         let call = reader.active_turns[&Branch::Main].unanswered[0].id.clone();
@@ -626,8 +637,8 @@ mod tests {
         assert!(reader.state.plans.items.is_empty());
     }
 
-    /// What a model changes after it has read a page says so: in the list of changes, when it is taken back, and beside the
-    /// item. The user's own changes say nothing.
+    /// A change that a model makes after reading a page names the page: in the list of changes,
+    /// when it is undone, and next to the item. Changes by the user name nothing.
     #[test]
     fn a_change_after_outside_text_names_what_was_read() {
         let mut main = written();
@@ -660,7 +671,8 @@ mod tests {
         assert_eq!(told(&mut main, "undo"), format!("taken back: visit it {page}"));
     }
 
-    /// A reminder of the user that a model only moves after it has read a page says so, and its words stay the user's.
+    /// A reminder of the user that a model only moves after reading a page names the page, and its
+    /// text keeps the user's label.
     #[test]
     fn a_reminder_that_was_only_moved_keeps_its_label() {
         let mut main = talk(Plans::default());

@@ -26,7 +26,7 @@ use crate::turn::{TurnEnding, TurnId};
 /// How long the user is assumed to stay on a surface after using it.
 const PRESENCE_TIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// Where the user is, and which answers go to messages.
+/// The presence of the user, and the audiences of active turns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutboxState {
     reach: Reachability,
@@ -52,11 +52,11 @@ enum Reachability {
 #[derive(Clone, Debug)]
 struct TurnAudience {
     branch: Branch,
-    /// Where its answer goes besides the open surfaces.
+    /// The surfaces that its answer is sent to besides the open ones.
     audience: Audience,
 }
 
-/// Where an answer goes.
+/// The destination of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Audience {
     /// To the open surface on which it was asked.

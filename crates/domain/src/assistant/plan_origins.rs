@@ -27,7 +27,8 @@ pub struct PlanOrigin {
     pub label: Label,
     /// The text, to recognize a job that reuses it, such as the next check in a chain.
     pub words: String,
-    /// What was read there before, such as `mail and a page from example.org`. Empty, if that is not known.
+    /// A description of the outside text read there before, such as `mail and a page from
+    /// example.org`. Empty if not known.
     pub from: String,
 }
 
@@ -46,7 +47,8 @@ impl Assistant {
         self.state.plans.origins.get(source).map_or(Label::PLAIN, |origin| origin.label)
     }
 
-    /// A call ends, or is carried out aside: a job whose file is read soon may be from it.
+    /// Remembers a call that ended or runs as an approved call, because a job file that is read
+    /// soon may have been written by it.
     pub(super) fn remember_write(&mut self, call: &ToolCall, label: Label, from: &str, tx: &Transaction) {
         let at = tx.at;
         self.transient.recent_writes.retain(|written| written.until > at);

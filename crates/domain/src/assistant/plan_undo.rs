@@ -19,7 +19,7 @@ use crate::schedule::{JobSpec, PauseState, PlannedJob};
 const MAX_CHANGES: usize = 10;
 /// How long a change can be undone.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
-/// For how long what a model wrote after outside text is listed.
+/// How long items that a model wrote after outside text are listed.
 const WRITTEN: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// An undoable change of plans, inbox items and cards.
@@ -40,7 +40,8 @@ pub struct PlanUndo {
     pub irreversible: Option<String>,
     /// Time of the change.
     pub at: Option<Timestamp>,
-    /// What a model had read from outside before it made the change, such as `a page from example.org`.
+    /// A description of the outside text that a model had read before it made the change, such as
+    /// `a page from example.org`.
     pub origin: Option<String>,
 }
 
@@ -113,7 +114,8 @@ impl Assistant {
         (Answer::Text(format!("{reply}{origin}")), tx.into_effects())
     }
 
-    /// Returns the changes that `undo` takes back, the newest first, and what else a model wrote after outside text.
+    /// Lists the changes that `undo` reverts, newest first, and the other items that a model wrote
+    /// after outside text.
     pub(super) fn tell_changes(&self, now: &Zoned) -> String {
         let fresh =
             self.state.plans.changes.iter().rev().filter(|change| change.is_undoable(now.timestamp()));
@@ -250,7 +252,7 @@ impl Assistant {
     }
 }
 
-/// Names what was read before a change: ` (after reading a page from example.org)`.
+/// Formats the origin of a change: ` (after reading a page from example.org)`.
 fn after_reading(from: &str) -> String {
     format!(" (after reading {from})")
 }

@@ -72,12 +72,13 @@ impl PartialEq for Plans {
 }
 
 impl Plans {
-    /// Returns what was read before the job `source` was planned or changed, if that was text from outside.
+    /// Describes the outside text that a model had read before it planned or changed the job
+    /// `source`.
     pub fn origin_of(&self, source: &CostSource) -> Option<&str> {
         self.origins.get(source).map(|origin| origin.from.as_str()).filter(|from| !from.is_empty())
     }
 
-    /// Returns what was read before this was put into the inbox, if that was text from outside.
+    /// Describes the outside text that a model had read before it added this inbox item.
     pub fn origin_of_kept(&self, id: InboxItemId) -> Option<&str> {
         self.items.get(&OwnItem::Inbox(id)).map(|origin| origin.from.as_str())
     }

@@ -19,7 +19,7 @@ use crate::run::Job;
 use crate::schedule::{Prompt, ReportMode, RunOptions, ToolRule};
 use crate::tool::{Outcome, ShownContent, ToolCall, ToolResult};
 
-/// How the text of a delivery was handled.
+/// The result of sending the text of a delivery.
 enum PingResult {
     Sent,
     Deferred(DeferReason),

@@ -8,8 +8,8 @@ const NAME: &str = "data-";
 
 /// Returns `text` between two delimiter lines that carry `marker` and name the `source`.
 ///
-/// The caller rolls `marker`, so the author of `text` cannot know it. What looks like a delimiter in the text is
-/// neutralised anyway.
+/// The caller chooses `marker` at random, so the author of `text` cannot know it. Text that looks
+/// like a delimiter is neutralized anyway.
 pub fn data_block(marker: &str, source: &str, text: &str) -> String {
     let source: String = source.chars().filter(|c| !c.is_control() && !"<>\"".contains(*c)).collect();
     format!(

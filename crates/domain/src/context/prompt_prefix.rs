@@ -69,7 +69,7 @@ impl PromptPrefix {
     pub fn add_change(&mut self, path: &[EntryId], instructions: Arc<str>) -> bool {
         let Some(after) = path.last().copied() else { return false };
         let note: Arc<str> = change_note(self.in_force(path), &instructions).into();
-        // The same entry may be answered again, after a restart in the middle.
+        // The same entry is answered again after a restart during the answer.
         self.changes.retain(|change| change.after != after);
         self.changes.push(InstructionChange { after, instructions, note });
         self.changes.len() <= MAX_CHANGES

@@ -3,14 +3,14 @@
 /// A permission mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// What is not allowed is refused without asking.
+    /// Calls that are not allowed are refused without asking.
     DontAsk,
-    /// What is not allowed is asked for. The mode of a new installation.
+    /// Calls that are not allowed ask the user. The mode of a new installation.
     #[default]
     Ask,
     /// Files may be edited without asking.
     AcceptEdits,
-    /// Nothing is asked for.
+    /// No call asks the user.
     Bypass,
 }
 

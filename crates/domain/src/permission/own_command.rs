@@ -71,8 +71,8 @@ pub fn capability(words: &[String]) -> (Capability, Label) {
     }
 }
 
-/// Returns the power of `config` with the setting `name`. The mode decides what is asked for, so only the user changes it. An
-/// unknown setting is taken for the worst.
+/// Returns the capability of `config` with the setting `name`. Only the user changes the permission
+/// mode, because it decides which calls ask. An unknown setting counts as the worst.
 fn config_power(name: &str, changes: bool) -> Capability {
     if !changes {
         return Capability::Reads;
@@ -83,7 +83,8 @@ fn config_power(name: &str, changes: bool) -> Capability {
     }
 }
 
-/// Returns the power of words about quiet hours or focus: they are settings, and may be shown.
+/// Returns the capability of a command for quiet hours or focus. Changing them changes settings;
+/// showing them only reads.
 fn ease_power(meant: &Result<QuietCommand, String>) -> Capability {
     match meant {
         Ok(QuietCommand::Show | QuietCommand::Held) => Capability::Reads,

@@ -25,9 +25,10 @@ pub struct PlannerClock {
     pub now: Zoned,
     /// The hours of words such as `morning`.
     pub habits: Habits,
-    /// The routines that words such as `cancel stretch` can mean.
+    /// The routines that a text such as `cancel stretch` can mean.
     pub routines: Vec<Arc<PlannedJob>>,
-    /// The routines that the last change in plain words planned, changed or cancelled. `undo` is about them.
+    /// The routines that the last change in natural language planned, changed or cancelled; `undo`
+    /// reverts that change.
     pub undone: Vec<Arc<PlannedJob>>,
 }
 
@@ -69,7 +70,8 @@ pub(super) fn planner_text(call: &ToolCall) -> Option<String> {
     }
 }
 
-/// Returns the power of a change of these routines: a routine without tools is the user's own to begin and to end in words.
+/// Returns the capability of a change of these routines. A routine without tools only needs a
+/// request of the user.
 fn power_over<'a>(mut routines: impl Iterator<Item = &'a Arc<PlannedJob>>) -> Capability {
     let mut any = false;
     let brings_tools = routines.any(|routine| {
@@ -83,23 +85,24 @@ fn power_over<'a>(mut routines: impl Iterator<Item = &'a Arc<PlannedJob>>) -> Ca
     }
 }
 
-/// Returns the power that words with this meaning have when they are given to `tool`.
+/// Returns the capability of a text with this meaning when it is passed to `tool`.
 fn capability(meant: &Intent, tool: &str, clock: &PlannerClock) -> Capability {
     match meant {
         Intent::Plan(ParsedPhrase { when: Some(Timing::Recurring(_)), .. }) => Capability::Routine,
-        // Like a routine without tools, quiet hours and focus are free only where the user asked for something and nothing
-        // from outside can be behind it.
+        // Like a routine without tools, quiet hours and focus need no approval only if the user
+        // asked for them and no outside text can be the cause.
         Intent::Quiet(
             QuietCommand::Hours(_)
             | QuietCommand::QuietFor(_)
             | QuietCommand::Focus(..)
             | QuietCommand::Unfocus,
         ) => Capability::Routine,
-        // If a reminder is called so too, the planner asks which one is meant. It may also have rung and come first.
+        // If a reminder has the same name, the planner asks which one is meant. The reminder may
+        // also have fired, and is then meant first.
         Intent::Change(ChangeRequest::Cancel(ItemRef::Named(words))) => {
             power_over(clock.routines.iter().filter(|routine| routine.is_called(words)))
         }
-        // `never mind` takes the last change back.
+        // `never mind` undoes the last change.
         Intent::Change(ChangeRequest::Undo | ChangeRequest::Cancel(ItemRef::Current)) => {
             power_over(clock.undone.iter())
         }

@@ -30,7 +30,7 @@ pub(super) enum DateSpec {
     },
     /// Two numbers, either of which may be the month.
     Ambiguous(i8, i8),
-    /// The same with a year.
+    /// Like `Ambiguous`, with a year.
     AmbiguousInYear(i8, i8, i16),
     /// The last day of a month.
     EndOf(i8),

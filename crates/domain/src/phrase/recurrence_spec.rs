@@ -8,7 +8,7 @@ use crate::schedule::{self, Cron, InvalidField, Recurrence, Zone};
 /// A parsed recurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecurrenceSpec {
-    /// How often, and at what time of day.
+    /// The frequency and the time of day.
     pub rule: RuleSpec,
     /// The first day; `None` starts immediately.
     pub from: Option<Date>,

@@ -237,7 +237,7 @@ fn on_any_day(hour: Hour, here: &Zoned, habits: &Habits) -> Result<WallTimes, Pa
     found.ok_or_else(too_far)
 }
 
-/// The hour on the given day.
+/// Resolves `hour` on the given day.
 fn on_day(
     said: &PhraseParts,
     day: Day,
@@ -296,7 +296,7 @@ fn at_hour(date: Date, hour: Hour, here: &Zoned, habits: &Habits) -> Option<Wall
     }
 }
 
-/// The rest of today, if the morning or the given part of the day has begun.
+/// Resolves `hour` for the rest of today, after the morning or the given part of the day has begun.
 fn rest_of_today(day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<WallTimes, ParseNote> {
     let slots = &habits.slots;
     let (name, over) = match hour {

@@ -137,7 +137,7 @@ impl Agenda {
         Some(accounted)
     }
 
-    /// What is due for the plan with the earliest time; `None` if no time has come.
+    /// Returns the due work of the plan with the earliest time; `None` if no time has come.
     pub fn next_due(&self, now: Timestamp, zone: &TimeZone) -> Option<Due> {
         let (_, source) = self.next.first().filter(|(next, _)| *next <= now)?;
         self.due_for(source, now, zone)
@@ -148,7 +148,7 @@ impl Agenda {
         self.late.first().map(|(_, source)| source)
     }
 
-    /// What is due for `source`; `None` if its time has not come.
+    /// Returns the due work of `source`; `None` if its time has not come.
     pub fn due_for(&self, source: &CostSource, now: Timestamp, zone: &TimeZone) -> Option<Due> {
         let plan = self.plans.get(source)?;
         let first = plan.next.filter(|next| *next <= now)?;

@@ -2,7 +2,7 @@
 
 use super::{InvalidField, RunOptions};
 
-/// Where a job runs, and with which options.
+/// The conversation and the options that a job runs with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum JobTarget {
     /// A message in the main conversation, as if the user had typed the prompt.

@@ -6,7 +6,7 @@ use super::{FiringPolicy, ItemId, JobTarget, Prompt, Reminder, Routine, ToolRule
 use crate::cost::CostSource;
 use crate::phrase::Cue;
 
-/// The least of an id that names it.
+/// The minimum number of leading characters of an id that identifies a job.
 const ID_PART: usize = 4;
 
 /// A job and its file.
@@ -108,12 +108,13 @@ impl PlannedJob {
         }
     }
 
-    /// Returns true if it is a job in the background that uses tools.
+    /// Returns true if the job runs in the background and uses tools.
     pub fn brings_tools(&self) -> bool {
         self.target().options().is_some_and(|terms| terms.tools != ToolRule::SameAsMain)
     }
 
-    /// Whether each of `words` begins a word of its name, or they begin its id.
+    /// Returns true if each of `words` is the start of a word of its name, or `words` is the start
+    /// of its id.
     pub fn is_called(&self, words: &str) -> bool {
         let id = self.id().as_str();
         let by_id = words.len() >= ID_PART && id.starts_with(words);
@@ -134,7 +135,7 @@ impl PlannedJob {
     }
 }
 
-/// Whether each of `words` begins a word of `name`.
+/// Returns true if each of `words` is the start of a word of `name`.
 pub(crate) fn begins_words(name: &str, words: &str) -> bool {
     let name = name.to_lowercase();
     let begins =

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub enum ServerToolKind {
     /// Reads data from the server. The result may contain text by other people.
     Read,
-    /// Changes only what belongs to the user, reaches nobody else, and can be undone.
+    /// Changes only data of the user, contacts no other person, and can be undone.
     Own,
     /// Opens the address that it is given.
     Fetch,

@@ -200,8 +200,8 @@ const JOB_TOOLS: [&str; 14] = [
 ];
 
 /// I2: 2,400 attacks through ten sources, each in two places. Without an approval none causes an
-/// action of the lower rows of the matrix: no permission is gained, nobody is contacted, and no
-/// data is deleted or leaked. Changes of the user's own data that can be undone are allowed.
+/// action of the lower rows of the matrix: no permission is gained, no other person is contacted,
+/// and no data is deleted or leaked. Changes of the user's own data that can be undone are allowed.
 #[test]
 fn attacks_change_and_leak_nothing() {
     let places = [AttackPlace::Main, AttackPlace::Fork, AttackPlace::Job, AttackPlace::Isolated];

@@ -34,7 +34,7 @@ enum Column {
 
 use Column as C;
 
-/// Calls, and the column that each belongs to, by hand. `#` is any word.
+/// Calls with the column that each belongs to, assigned manually. `#` is any word.
 const CALLS: [(&str, &str, Column); 43] = [
     ("report_updates", r##"{"message":"#"}"##, C::Harmless),
     ("ping_user", r##"{"message":"#"}"##, C::Harmless),

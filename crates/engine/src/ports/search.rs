@@ -58,7 +58,7 @@ pub enum SearchFailure {
         vendor: String,
         /// The vendor's message.
         reason: String,
-        /// How to allow it.
+        /// The user's remedy.
         fix: &'static str,
     },
     /// The server answered without searching, so its answer would be made up.
@@ -87,5 +87,5 @@ pub enum SearchFailure {
     Failed(String),
 }
 
-/// How to search without the vendor.
+/// The remedy that does not need the vendor.
 const ALTERNATIVE_HINT: &str = "OLLIM_SEARCH_URL sets a SearXNG or an API like Brave's instead.";

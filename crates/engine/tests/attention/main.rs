@@ -15,7 +15,7 @@ use testkit::scripted_model::{ModelOutcome, ScriptedModel};
 use testkit::story::Story;
 
 /// Starts a story at a time of November 2026 in Madrid, such as `16T08:59`. The 16th is a Monday.
-/// `puppet` scripts the runs of the routine `mail`.
+/// `model` scripts the runs of the routine `mail`.
 fn story_at(time: &str, model: ScriptedModel) -> Story {
     Story::with_model(&format!("2026-11-{time}[Europe/Madrid]"), model)
 }

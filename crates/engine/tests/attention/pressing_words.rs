@@ -34,7 +34,8 @@ fn pressing_words_are_rephrased() {
     assert_eq!(count(&story, "to the human>"), 1, "{}", story.transcript());
 }
 
-/// A second attempt is sent even if its words still press, so that no ping is lost.
+/// A second attempt is sent even if its text still puts pressure on the user, so that no ping is
+/// lost.
 #[test]
 fn second_attempt_is_sent() {
     let mut story =

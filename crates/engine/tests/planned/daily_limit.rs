@@ -412,8 +412,8 @@ fn subagent_counts_as_its_requester() {
     assert!(story.transcript().ends_with("main> assistant: Still well.\n"), "{}", story.transcript());
 }
 
-/// C4, E4: a changed clock, before or after a start, neither grants the limit of a day twice nor
-/// takes it away.
+/// C4, E4: a changed clock, before or after a start, neither grants the limit of a day a second
+/// time nor revokes the limit.
 #[test]
 fn changed_clock_grants_no_second_limit() {
     let mut story = limited_story("16T08:59:50", 10);

@@ -46,7 +46,7 @@ pub struct Simulation {
     pub log: RecordStore,
     /// The occurrences that were started, and when.
     pub started: Vec<(Timestamp, OccurrenceKey)>,
-    /// What the user saw: notices, and entries on main.
+    /// Everything shown to the user: notices, and entries on main.
     pub seen: Vec<String>,
 }
 

@@ -41,7 +41,7 @@ fn routine_reads_its_skills_and_may_use_their_tools() {
     assert_eq!(story.occurrences().lines().last(), Some("mon 09:00:00 routine:mail try 1 done"));
 }
 
-/// The same call is refused without the skill.
+/// Without the skill, a call of its tool is refused.
 #[test]
 fn routine_without_the_skill_may_not_use_its_tools() {
     let mut story = story_with("routines/mail.md", &mail_routine(BACKGROUND));

@@ -198,7 +198,7 @@ fn failed_action_reports_the_reason() {
     );
 }
 
-/// XB-7, XB-11, XB-18: an unknown action is refused, and a dismissed message is put away.
+/// XB-7, XB-11, XB-18: an unknown action is refused, and a dismissed message is removed from view.
 #[test]
 fn unknown_action_is_refused_and_dismiss_puts_away() {
     let mut story = story_with_embed();

@@ -134,8 +134,8 @@ fn user_proxy_and_guide_are_read_only() {
     assert!(told.contains(": Say `quiet until 9`."), "our own documents are not outside: {told}");
 }
 
-/// What the model puts into the inbox after it has read a page is known as text from outside in a conversation without, also
-/// after a restart, and the list of changes says after what it was written.
+/// An inbox item that the model adds after reading a page is labelled as outside text in a
+/// conversation without it, also after a restart, and the list of changes names the page.
 #[test]
 fn an_inbox_item_that_was_written_after_a_page_is_known_after_a_restart() {
     let mut story = story();

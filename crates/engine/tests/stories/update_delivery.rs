@@ -25,7 +25,7 @@ fn updates_are_delivered_once_in_two_thousand_random_runs() {
 fn run_random(seed: u64) {
     let mut story = Story::with_model(MORNING, ScriptedModel::random(seed));
     let mut dice = Rng::new(seed ^ 0xA10);
-    // A life may end while the user is asked, and then not every call is decided.
+    // A crash may happen while the user is asked, and then not every call is decided.
     story.user_commands("/config permission_mode dontAsk");
     for number in 1..=10 {
         let nth = usize::try_from(dice.next_u64() % 4).unwrap_or_default() + 1;

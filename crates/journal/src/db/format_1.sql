@@ -1,4 +1,5 @@
--- The tree. `depth` counts from the root, so that the length of a branch is a subtraction.
+-- The entry tree. `depth` is the distance from the root, so that the length of a branch is a
+-- subtraction.
 CREATE TABLE entries (
     id     INTEGER PRIMARY KEY,
     parent INTEGER REFERENCES entries (id),
@@ -8,19 +9,19 @@ CREATE TABLE entries (
     body   TEXT NOT NULL     -- JSON
 ) STRICT;
 
--- The words of the tree. The text itself is not kept twice.
+-- The full-text index of the entries. The text itself is not stored a second time.
 CREATE VIRTUAL TABLE words USING fts5 (
     text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
 
--- The names that point into the tree.
+-- The branches and the entry that each points to.
 CREATE TABLE heads (
     branch  TEXT PRIMARY KEY,
     entry   INTEGER REFERENCES entries (id),
     session TEXT NOT NULL
 ) STRICT;
 
--- Every move of a name but the growth of its branch.
+-- Every change of a branch except appending to it.
 CREATE TABLE moves (
     id           INTEGER PRIMARY KEY,
     at           INTEGER NOT NULL,
@@ -32,7 +33,7 @@ CREATE TABLE moves (
     to_session   TEXT
 ) STRICT;
 
--- What the human sent; `entry` is null while it waits.
+-- Messages of the user; `entry` is null while a message waits.
 CREATE TABLE messages (
     id      INTEGER PRIMARY KEY,
     at      INTEGER NOT NULL,
@@ -42,7 +43,7 @@ CREATE TABLE messages (
 ) STRICT;
 CREATE INDEX waiting ON messages (id) WHERE entry IS NULL;
 
--- `closed` is null while a turn goes on.
+-- `closed` is null while a turn runs.
 CREATE TABLE turns (
     id          INTEGER PRIMARY KEY,
     branch      TEXT NOT NULL,
@@ -59,7 +60,7 @@ CREATE TABLE turns (
 ) STRICT;
 CREATE INDEX open_turns ON turns (id) WHERE closed IS NULL;
 
--- What was decided about a call, written before it ran.
+-- The decision about a call, written before the call runs.
 CREATE TABLE decisions (
     id    INTEGER PRIMARY KEY,
     turn  INTEGER NOT NULL REFERENCES turns (id),
@@ -76,8 +77,8 @@ CREATE TABLE inbox (
     text TEXT NOT NULL
 ) STRICT;
 
--- Changes to files that belong to a transaction and are made after it. One that is still here when the
--- program starts is made then.
+-- Changes to files that belong to a transaction and are made after it. A change that is still here
+-- when the program starts is made then.
 CREATE TABLE file_changes (
     id      INTEGER PRIMARY KEY,
     at      INTEGER NOT NULL,
@@ -86,7 +87,7 @@ CREATE TABLE file_changes (
     parent  TEXT
 ) STRICT;
 
--- Browsers that were paired, each known by the hash of its credential alone.
+-- Paired browsers. Only the hash of each credential is stored.
 CREATE TABLE devices (
     id         TEXT PRIMARY KEY,
     label      TEXT NOT NULL,

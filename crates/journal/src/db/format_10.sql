@@ -1,5 +1,6 @@
--- A yes to the same for a while: what it covers ("exactly" what was asked, "file PATH" or "site ADDRESS"), until when, and
--- when it was taken back or over. What was always allowed before was for one session, and is over.
+-- A standing approval: its scope ("exactly" the call, "file PATH" or "site ADDRESS"), its end, and
+-- the time of its revocation or replacement. Earlier approvals of this kind were valid for one
+-- session, and have ended.
 ALTER TABLE approvals ADD COLUMN stands TEXT;
 ALTER TABLE approvals ADD COLUMN stands_until INTEGER;
 ALTER TABLE approvals ADD COLUMN withdrawn INTEGER;

@@ -1,5 +1,6 @@
--- What is known of the words of a job that a model wrote where outside text was. It outlives the job for a while, because
--- the words can come again: by `undo`, by a snooze, in the next check of a chain.
+-- The label of a job's text that a model wrote in a conversation with outside text. It is kept for
+-- a while after the job is removed, because the text can come back: through `undo`, a snooze, or
+-- the next check of a chain.
 CREATE TABLE plan_origins (
     source TEXT PRIMARY KEY,  -- routine:mail, reminder:a1b2c3d4
     at     INTEGER NOT NULL,

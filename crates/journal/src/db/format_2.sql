@@ -1,4 +1,4 @@
--- What every call of a model used, and cost.
+-- The usage and cost of every model call.
 CREATE TABLE spending (
     id          INTEGER PRIMARY KEY,
     at          INTEGER NOT NULL,
@@ -16,8 +16,8 @@ CREATE TABLE spending (
 CREATE INDEX spending_by_time ON spending (at);
 CREATE INDEX spending_by_branch ON spending (branch);
 
--- What the human showed, as JSON, while it waits; then it is part of the entry.
+-- Images of the user, as JSON, while the message waits; afterwards they are part of the entry.
 ALTER TABLE messages ADD COLUMN images TEXT NOT NULL DEFAULT '[]';
 
--- When a name last moved.
+-- For the time of the last move of a branch.
 CREATE INDEX moves_by_branch ON moves (branch, at);

@@ -1,22 +1,22 @@
--- Where a message is heard: null, if that is wherever the human is.
+-- The branch that a message is for; null if it is for the branch that the user is on.
 ALTER TABLE messages ADD COLUMN branch TEXT;
 
--- What a branch is about, where it begins.
+-- The topic of a branch, set when it begins.
 ALTER TABLE moves ADD COLUMN label TEXT;
 
--- What forks and background runs left for main; `read` is null while it waits.
+-- Updates of forks and background runs for main; `read` is null while an update waits.
 CREATE TABLE reports (
     id     INTEGER PRIMARY KEY,
     at     INTEGER NOT NULL,
     source TEXT NOT NULL,
     text   TEXT NOT NULL,
-    read   INTEGER,           -- once main has read it: the number of moves that were made before
-    told   TEXT,              -- how: quoted, counted
-    entry  INTEGER            -- where; null, if a fork had and became main
+    read   INTEGER,           -- null while it waits; then the number of moves at the time of reading
+    told   TEXT,              -- the form in which main read it: quoted, counted
+    entry  INTEGER            -- the entry with the update; null if a fork read it and became main
 ) STRICT;
 CREATE INDEX unread_reports ON reports (id) WHERE read IS NULL;
 
--- The side conversation that is open.
+-- The open interactive fork.
 CREATE TABLE forks (
     branch  TEXT PRIMARY KEY,
     root    INTEGER,          -- the entry of main at which it began
@@ -26,66 +26,68 @@ CREATE TABLE forks (
     asked   INTEGER,
     seen    INTEGER,
     leaving TEXT NOT NULL,    -- not, save, report, drop, with-report
-    report  TEXT,             -- the words, when it leaves with a report
-    until   INTEGER NOT NULL, -- the first message that is not heard in it any more, when it is leaving
+    report  TEXT,             -- the text of the update, for an exit with a report
+    until   INTEGER NOT NULL, -- the first message that belongs to main again, when the fork is ending
     thinking TEXT NOT NULL    -- off, adaptive, or a number of tokens
 ) STRICT;
 
--- The side conversation that was asked for and has not begun; one row at most.
+-- The interactive fork that was requested and has not begun; one row at most.
 CREATE TABLE entering (
     one   INTEGER PRIMARY KEY CHECK (one = 1),
     topic TEXT,
     idle  INTEGER,            -- minutes
-    until INTEGER NOT NULL    -- the first message that is not heard before it begins
+    until INTEGER NOT NULL    -- the first message that waits until the fork has begun
 ) STRICT;
 
--- What one answer did.
+-- For the calls of one answer.
 CREATE INDEX spending_by_turn ON spending (turn);
 CREATE INDEX decisions_by_turn ON decisions (turn);
 
--- Something taken out of the inbox keeps its number, so that no other thing gets it.
+-- An item that was removed from the inbox keeps its row, so that its number is not used again.
 ALTER TABLE inbox ADD COLUMN removed INTEGER;
 
--- Calls that the human is or was asked about. One that was allowed after its turn had gone on is a grant.
+-- Approvals, open and closed. A call that was allowed after its turn had continued is a grant.
 CREATE TABLE approvals (
     id      INTEGER PRIMARY KEY,
     at      INTEGER NOT NULL,
     turn    INTEGER NOT NULL,
     branch  TEXT NOT NULL,
-    call    TEXT NOT NULL,    -- the model's name for it
+    call    TEXT NOT NULL,    -- the id that the model gave to the call
     tool    TEXT NOT NULL,
-    input   TEXT NOT NULL,    -- JSON, whole
-    late    INTEGER,          -- 1 once the turn has gone on without an answer
+    input   TEXT NOT NULL,    -- JSON, complete
+    late    INTEGER,          -- 1 once the turn has continued without an answer
     how     TEXT,             -- allowed, always allowed, denied, cancelled, expired; null while it can be answered
-    surface TEXT,             -- where it was answered
+    surface TEXT,             -- the surface of the answer
     closed  INTEGER,
-    spent   INTEGER,          -- when the grant was used, or ended
+    spent   INTEGER,          -- the time when the grant was used or ended
     used    TEXT              -- the call that used it
 ) STRICT;
 CREATE INDEX open_approvals ON approvals (id) WHERE how IS NULL;
 CREATE INDEX grants ON approvals (id) WHERE late = 1 AND spent IS NULL AND how IN ('allowed', 'always allowed');
 
--- Background runs, what they showed to the human, and how a reply or a button finds them again.
+-- Background runs, the messages they showed to the user, and the run that a reply or a button
+-- belongs to.
 
--- The message that a message replies to, with its words; or whose button was pressed, and what that asks.
+-- The message that a message replies to, with its text; or the message whose button was pressed,
+-- with the button's text.
 ALTER TABLE messages ADD COLUMN about INTEGER;
 ALTER TABLE messages ADD COLUMN quoted TEXT;
 ALTER TABLE messages ADD COLUMN inquiry TEXT;
 
--- The background runs that go on.
+-- Active background runs.
 CREATE TABLE runs (
     branch  TEXT PRIMARY KEY,
     source  TEXT NOT NULL,    -- routine:mail
     kind    TEXT NOT NULL,    -- forked, isolated, persistent
-    depth   INTEGER,          -- of its chain, if it is in one
+    depth   INTEGER,          -- the number in its chain, if it is in one
     most    INTEGER,
     allowed TEXT,             -- JSON
     denied  TEXT,             -- JSON
     root    INTEGER,          -- the entry of main at which it began
-    parent  TEXT              -- the session of main then
+    parent  TEXT              -- the session of main at that time
 ) STRICT;
 
--- What runs showed to the human, by the entry that holds it.
+-- Messages that runs showed to the user, by the entry that contains them.
 CREATE TABLE sent (
     entry  INTEGER PRIMARY KEY REFERENCES entries (id),
     branch TEXT NOT NULL,
@@ -93,7 +95,8 @@ CREATE TABLE sent (
 ) STRICT;
 CREATE INDEX sent_by ON sent (branch);
 
--- Which run a message came from, for seven days. `entry` is where the run ended: null, if it was another program's.
+-- The run of each message, for seven days. `entry` is the end of the run: null for a run of another
+-- program.
 CREATE TABLE origins (
     message INTEGER PRIMARY KEY,
     session TEXT NOT NULL,
@@ -104,7 +107,7 @@ CREATE TABLE origins (
     entry   INTEGER
 ) STRICT;
 
--- What buttons ask, for seven days. `asked` is null until one is pressed.
+-- The prompts of buttons, for seven days. `asked` is null until a button is pressed.
 CREATE TABLE inquiries (
     id     TEXT PRIMARY KEY,
     prompt TEXT NOT NULL,
@@ -112,7 +115,7 @@ CREATE TABLE inquiries (
     asked  INTEGER
 ) STRICT;
 
--- Messages that the human put away.
+-- Messages that the user dismissed.
 CREATE TABLE put_away (
     message INTEGER PRIMARY KEY
 ) STRICT;

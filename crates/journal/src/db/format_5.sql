@@ -1,19 +1,19 @@
--- What is to be sent to the human, oldest first. What was posted under a key is not posted again.
+-- The outbox: messages to the user, oldest first. A key that was posted is not posted again.
 CREATE TABLE posts (
     id     INTEGER PRIMARY KEY,
     key    TEXT NOT NULL,
     at     INTEGER NOT NULL,
     work   TEXT NOT NULL,     -- new, says
-    ring   INTEGER NOT NULL,  -- 1, if the phone rings
-    entry  INTEGER,           -- the message that it is to us
-    sheet TEXT NOT NULL,     -- empty, once it was sent
+    ring   INTEGER NOT NULL,  -- 1 for a post with a sound
+    entry  INTEGER,           -- the entry of the message
+    sheet TEXT NOT NULL,     -- empty once it was sent
     state  TEXT NOT NULL,     -- waits, sent, failed, dropped
     why    TEXT
 ) STRICT;
 CREATE UNIQUE INDEX posts_by_key ON posts (key) WHERE work = 'new';
 CREATE INDEX posts_that_wait ON posts (id) WHERE state = 'waits';
 
--- The messages that posts became elsewhere.
+-- The Discord messages that each post became.
 CREATE TABLE receipts (
     key     TEXT NOT NULL,
     part    INTEGER NOT NULL,
@@ -23,24 +23,24 @@ CREATE TABLE receipts (
 ) STRICT;
 CREATE INDEX receipts_by_message ON receipts (message);
 
--- What a surface elsewhere has to know after a restart.
+-- Values that must survive a restart, by name, such as the state of surfaces.
 CREATE TABLE keepsakes (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) STRICT;
 
--- Reminders that rang, and what the human did with them.
+-- Fired reminders, and the user's answers to them.
 CREATE TABLE cards (
     id    TEXT PRIMARY KEY,
     words TEXT NOT NULL,
     said  TEXT NOT NULL,
     rang  INTEGER NOT NULL,
-    post  TEXT NOT NULL,      -- the key it was posted under
+    post  TEXT NOT NULL,      -- the key of its post
     state TEXT NOT NULL,      -- open, done, moved, dropped
-    since INTEGER,            -- done: when; moved: to when
-    again TEXT                -- moved: as which reminder
+    since INTEGER,            -- done: the time; moved: the new time
+    again TEXT                -- moved: the id of the new reminder
 ) STRICT;
 
--- What the other side knows a message by.
+-- The id of a message on the surface that it came from.
 ALTER TABLE messages ADD COLUMN mark INTEGER;
 CREATE UNIQUE INDEX messages_by_mark ON messages (mark) WHERE mark IS NOT NULL;

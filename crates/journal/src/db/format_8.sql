@@ -1,8 +1,8 @@
--- Which message an entry was, so that what was found can say where it was said.
+-- Finds the message of an entry, so that a search result can name the surface.
 CREATE INDEX messages_by_entry ON messages (entry) WHERE entry IS NOT NULL;
 
--- The words again, with the beginnings of two and three letters, so that a word that is still being written is found
--- as fast as a whole one.
+-- The index again, with prefixes of two and three letters, so that a search for the beginning of a
+-- word is as fast as one for a whole word.
 DROP TABLE words;
 CREATE VIRTUAL TABLE words USING fts5 (
     text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'

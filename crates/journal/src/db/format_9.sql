@@ -1,5 +1,5 @@
--- What was brought to webhooks and has not ended yet: the file as it was then, and the values. How it stands is in its
--- occurrence.
+-- Webhook deliveries that have not ended: the file as it was at the delivery, and the values. Their
+-- state is in the occurrence.
 CREATE TABLE deliveries (
     source TEXT NOT NULL,     -- webhook:ci
     due    INTEGER NOT NULL,
@@ -8,7 +8,7 @@ CREATE TABLE deliveries (
     PRIMARY KEY (source, due)
 ) STRICT;
 
--- What deliveries are known by, so that none is taken in twice within a week.
+-- Marks of deliveries, so that none is accepted twice within a week.
 CREATE TABLE delivery_marks (
     mark TEXT PRIMARY KEY,
     at   INTEGER NOT NULL

@@ -47,7 +47,7 @@ pub const TABLES: [&str; 35] = [
     "put_away",
 ];
 
-/// What each format adds to the one before it.
+/// The SQL that migrates each format from the one before it.
 const MIGRATIONS: [(i64, &str); 15] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),

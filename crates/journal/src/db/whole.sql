@@ -93,9 +93,9 @@ CREATE TABLE reports (
     at     INTEGER NOT NULL,
     source TEXT NOT NULL,
     text   TEXT NOT NULL,
-    read   INTEGER,           -- once main has read it: the number of moves that were made before
-    told   TEXT,              -- how: quoted, counted
-    entry  INTEGER            -- where; null, if a fork had and became main
+    read   INTEGER,           -- null while it waits; then the number of moves at the time of reading
+    told   TEXT,              -- the form in which main read it: quoted, counted
+    entry  INTEGER            -- the entry with the update; null if a fork read it and became main
 , label TEXT NOT NULL DEFAULT ';') STRICT;
 CREATE INDEX unread_reports ON reports (id) WHERE read IS NULL;
 CREATE TABLE forks (
@@ -107,15 +107,15 @@ CREATE TABLE forks (
     asked   INTEGER,
     seen    INTEGER,
     leaving TEXT NOT NULL,    -- not, save, report, drop, with-report
-    report  TEXT,             -- the words, when it leaves with a report
-    until   INTEGER NOT NULL, -- the first message that is not heard in it any more, when it is leaving
+    report  TEXT,             -- the text of the update, for an exit with a report
+    until   INTEGER NOT NULL, -- the first message that belongs to main again, when the fork is ending
     thinking TEXT NOT NULL    -- off, adaptive, or a number of tokens
 , effort TEXT) STRICT;
 CREATE TABLE entering (
     one   INTEGER PRIMARY KEY CHECK (one = 1),
     topic TEXT,
     idle  INTEGER,            -- minutes
-    until INTEGER NOT NULL    -- the first message that is not heard before it begins
+    until INTEGER NOT NULL    -- the first message that waits until the fork has begun
 ) STRICT;
 CREATE INDEX spending_by_turn ON spending (turn);
 CREATE INDEX decisions_by_turn ON decisions (turn);
@@ -124,14 +124,14 @@ CREATE TABLE approvals (
     at      INTEGER NOT NULL,
     turn    INTEGER NOT NULL,
     branch  TEXT NOT NULL,
-    call    TEXT NOT NULL,    -- the model's name for it
+    call    TEXT NOT NULL,    -- the id that the model gave to the call
     tool    TEXT NOT NULL,
-    input   TEXT NOT NULL,    -- JSON, whole
-    late    INTEGER,          -- 1 once the turn has gone on without an answer
+    input   TEXT NOT NULL,    -- JSON, complete
+    late    INTEGER,          -- 1 once the turn has continued without an answer
     how     TEXT,             -- allowed, always allowed, denied, cancelled, expired; null while it can be answered
-    surface TEXT,             -- where it was answered
+    surface TEXT,             -- the surface of the answer
     closed  INTEGER,
-    spent   INTEGER,          -- when the grant was used, or ended
+    spent   INTEGER,          -- the time when the grant was used or ended
     used    TEXT              -- the call that used it
 , card INTEGER, stands TEXT, stands_until INTEGER, withdrawn INTEGER, label TEXT, step INTEGER) STRICT;
 CREATE INDEX open_approvals ON approvals (id) WHERE how IS NULL;
@@ -140,12 +140,12 @@ CREATE TABLE runs (
     branch  TEXT PRIMARY KEY,
     source  TEXT NOT NULL,    -- routine:mail
     kind    TEXT NOT NULL,    -- forked, isolated, persistent
-    depth   INTEGER,          -- of its chain, if it is in one
+    depth   INTEGER,          -- the number in its chain, if it is in one
     most    INTEGER,
     allowed TEXT,             -- JSON
     denied  TEXT,             -- JSON
     root    INTEGER,          -- the entry of main at which it began
-    parent  TEXT              -- the session of main then
+    parent  TEXT              -- the session of main at that time
 , name TEXT NOT NULL DEFAULT '', due INTEGER, model TEXT, thinking INTEGER NOT NULL DEFAULT 1, reporting TEXT NOT NULL DEFAULT 'on_ping', pings INTEGER NOT NULL DEFAULT 1, busy INTEGER NOT NULL DEFAULT 0, pinged INTEGER NOT NULL DEFAULT 0, critical INTEGER NOT NULL DEFAULT 0, untold INTEGER NOT NULL DEFAULT 0, reports INTEGER NOT NULL DEFAULT 0, refusals INTEGER NOT NULL DEFAULT 0, compact TEXT, effort TEXT) STRICT;
 CREATE TABLE sent (
     entry  INTEGER PRIMARY KEY REFERENCES entries (id),
@@ -173,25 +173,25 @@ CREATE TABLE put_away (
 ) STRICT;
 CREATE TABLE plans (
     source TEXT PRIMARY KEY,  -- routine:mail, reminder:a1b2c3d4
-    rule   TEXT NOT NULL,     -- what its times follow; by another rule nothing is accounted for
-    until  INTEGER NOT NULL   -- null never; the smallest number, for a reminder that was never due
+    rule   TEXT NOT NULL,     -- the rule of its times; after a change the watermark is void
+    until  INTEGER NOT NULL   -- the watermark; the smallest number for a reminder that was never due
 ) STRICT;
 CREATE TABLE occurrences (
     source  TEXT NOT NULL,
     due     INTEGER NOT NULL,
-    name    TEXT NOT NULL,    -- what the human calls the job
-    words   TEXT NOT NULL,    -- what the job was told; empty, once a time of a routine has ended
-    late    INTEGER NOT NULL, -- 1, if its time had passed when it began
+    name    TEXT NOT NULL,    -- the display name of the job
+    words   TEXT NOT NULL,    -- the prompt; empty once an occurrence of a routine has ended
+    late    INTEGER NOT NULL, -- 1 if it began after its time
     tries   INTEGER NOT NULL,
     began   INTEGER NOT NULL,
-    since   INTEGER NOT NULL, -- since when it stands where it stands
+    since   INTEGER NOT NULL, -- the time of the last change of `stage`
     stage   TEXT NOT NULL,    -- running, asked, again, queued, done, failed, missed, skipped, cancelled
-    branch  TEXT,             -- of its newest run
-    message INTEGER,          -- with which it was put to main
-    next    INTEGER,          -- when it is tried again
+    branch  TEXT,             -- the branch of its newest run
+    message INTEGER,          -- the message that it sent to main
+    next    INTEGER,          -- the time of the next try
     why     TEXT,
-    last    INTEGER,          -- missed: the last of them
-    count   INTEGER,          -- missed: how many
+    last    INTEGER,          -- missed: the last time
+    count   INTEGER,          -- missed: the number of times
     PRIMARY KEY (source, due)
 ) STRICT;
 CREATE INDEX open_occurrences ON occurrences (stage) WHERE stage IN ('running', 'asked', 'again', 'queued');
@@ -200,20 +200,20 @@ CREATE TABLE routine_sessions (
     routine TEXT PRIMARY KEY,
     session TEXT NOT NULL,
     entry   INTEGER NOT NULL,
-    filed   TEXT              -- the session that its file names, as far as we wrote it
+    filed   TEXT              -- the session that was last written to its file
 ) STRICT;
 CREATE TABLE job_files (
     id     INTEGER PRIMARY KEY,
     work   TEXT NOT NULL,     -- write, remove, set
     source TEXT NOT NULL,
-    text   TEXT,              -- the file; the rule that it follows; the value
+    text   TEXT,              -- write: the new content; remove: the old content; set: the value
     key    TEXT
 ) STRICT;
 CREATE TABLE attention (
     one      INTEGER PRIMARY KEY CHECK (one = 1),
-    pings    TEXT,            -- as the file `ping_budget.json` says it
-    rest     TEXT,            -- a time, or `for now`; null, if they do not rest
-    undo     TEXT             -- the last change in plain words, until it is taken back
+    pings    TEXT,            -- the content of `ping_budget.json`
+    rest     TEXT,            -- the end of the pause, or `for now`; null without a pause
+    undo     TEXT             -- the undoable changes of plans
 , mood TEXT) STRICT;
 CREATE INDEX turns_by_branch ON turns (branch);
 CREATE INDEX turns_by_message ON turns (message);
@@ -228,9 +228,9 @@ CREATE TABLE posts (
     key    TEXT NOT NULL,
     at     INTEGER NOT NULL,
     work   TEXT NOT NULL,     -- new, says
-    ring   INTEGER NOT NULL,  -- 1, if the phone rings
-    entry  INTEGER,           -- the message that it is to us
-    sheet TEXT NOT NULL,     -- empty, once it was sent
+    ring   INTEGER NOT NULL,  -- 1 for a post with a sound
+    entry  INTEGER,           -- the entry of the message
+    sheet TEXT NOT NULL,     -- empty once it was sent
     state  TEXT NOT NULL,     -- waits, sent, failed, dropped
     why    TEXT
 ) STRICT;
@@ -253,20 +253,20 @@ CREATE TABLE cards (
     words TEXT NOT NULL,
     said  TEXT NOT NULL,
     rang  INTEGER NOT NULL,
-    post  TEXT NOT NULL,      -- the key it was posted under
+    post  TEXT NOT NULL,      -- the key of its post
     state TEXT NOT NULL,      -- open, done, moved, dropped
-    since INTEGER,            -- done: when; moved: to when
-    again TEXT                -- moved: as which reminder
+    since INTEGER,            -- done: the time; moved: the new time
+    again TEXT                -- moved: the id of the new reminder
 , snoozes INTEGER NOT NULL DEFAULT 0, chase INTEGER, followed TEXT) STRICT;
 CREATE UNIQUE INDEX messages_by_mark ON messages (mark) WHERE mark IS NOT NULL;
 CREATE TABLE held (
     id     INTEGER PRIMARY KEY,
     at     INTEGER NOT NULL,
     source TEXT NOT NULL,
-    name   TEXT NOT NULL,     -- what the human calls it
+    name   TEXT NOT NULL,     -- the display name of the source
     words  TEXT NOT NULL,
     why    TEXT NOT NULL,     -- quiet, focus, soon, enough, unanswered
-    told   INTEGER            -- null, while it waits
+    told   INTEGER            -- null while it waits
 , label TEXT NOT NULL DEFAULT ';') STRICT;
 CREATE INDEX held_that_wait ON held (id) WHERE told IS NULL;
 CREATE INDEX messages_about ON messages (about) WHERE about IS NOT NULL;
@@ -307,5 +307,5 @@ CREATE TABLE item_origins (
     at     INTEGER NOT NULL,
     label  TEXT NOT NULL,
     origin TEXT NOT NULL,
-    words  TEXT NOT NULL      -- the beginnings of their lines
+    words  TEXT NOT NULL      -- the first words of each line
 ) STRICT;

@@ -19,7 +19,7 @@ pub struct RoutineSessions {
 }
 
 impl RoutineSessions {
-    /// The directory in the directory `state`.
+    /// Uses the subdirectory `routine_sessions` of the directory `state`.
     pub fn new(disk: Arc<dyn Disk>, state: &Path) -> Self {
         Self { disk, dir: state.join("routine_sessions") }
     }

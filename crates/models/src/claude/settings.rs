@@ -234,7 +234,7 @@ impl Settings {
         command
     }
 
-    /// Returns the command that starts it with `choices` and `start`, to answer `context`.
+    /// Returns the command that starts the program with `runtime` and `start`, to answer `context`.
     ///
     /// A session keeps its initial instructions (its snapshot), so that its signed thinking stays
     /// valid. `snapshot` is off if our instructions have changed since.

@@ -14,7 +14,7 @@ pub const MAX_UNITS: usize = 2000;
 /// Maximum length of a part that is followed by another, so that the remainder is never just a word
 /// or two.
 const PART_UNITS: usize = MAX_UNITS - 40;
-/// How far before its limit a part may end, for a better place.
+/// The number of units before its limit in which a part may end, to find a better position.
 const SEARCH_WINDOW: usize = 200;
 
 const FENCE: &str = "```";

@@ -20,10 +20,10 @@ use crate::client::StreamEvent;
 /// How long a single letter waits for another one before its shortcut is used.
 pub const LONE_LETTER_DELAY: Duration = Duration::from_millis(700);
 
-/// Time of an input.
+/// The time of an input, on both clocks.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// For durations.
+    /// The monotonic time, to measure durations.
     pub now: Instant,
     /// Wall clock for displayed times.
     pub clock: Zoned,
@@ -130,7 +130,7 @@ impl ChatState {
         [lone, self.progress.next_change(now)].into_iter().flatten().min()
     }
 
-    /// Handles the passing of that time.
+    /// Runs a pending single-letter shortcut whose waiting time has passed.
     pub fn on_wake(&mut self, at: &Moment) -> Vec<ChatCommand> {
         match self.input_state {
             InputState::PendingLetter(letter, until) if until <= at.now => {

@@ -65,7 +65,7 @@ pub struct Transcript {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DisplayMode {
     Lines,
-    /// Without what the status line shows.
+    /// Omits the content of the status line.
     Interactive,
     /// Like `Interactive`; the current line can be undone.
     Confirming,

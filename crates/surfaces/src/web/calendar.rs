@@ -73,7 +73,7 @@ pub(super) async fn show(
 pub(super) struct CalendarDto {
     /// In order.
     events: Vec<EventDto>,
-    /// What is missing.
+    /// Notes about missing events.
     notes: Vec<String>,
 }
 

@@ -17,7 +17,7 @@ pub use card::CardDto;
 pub use devices::{DeviceDto, DeviceList, DeviceRequest};
 pub use update::{SnapshotDto, UpdateDto};
 
-/// How full the context window is.
+/// The usage of the context window.
 #[derive(Serialize)]
 pub struct ContextDto {
     /// Tokens of the last call; null before the first one.

@@ -27,7 +27,7 @@ pub(super) async fn show(State(app): State<App>, request: Request) -> Result<Jso
     Ok(Json(ReadingDto::new(&text, &app.ports().clock.now(), &habits)))
 }
 
-/// How a text is read.
+/// The interpretation of a text.
 #[derive(Debug, Serialize)]
 pub(super) struct ReadingDto {
     /// Kind of effect: `plan`, `change`, `list`, `keep` or `wrong`.

@@ -25,7 +25,7 @@ impl Secret {
         Ok(Self(hex(&bytes)))
     }
 
-    /// Returns the text.
+    /// Returns the secret text.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -98,7 +98,8 @@ struct InboxItemDto {
     id: u64,
     at: String,
     text: String,
-    /// What a model had read from outside before it put it there, such as `a page from example.org`.
+    /// A description of the outside text that a model had read before it added the item, such as `a
+    /// page from example.org`.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
 }
@@ -118,7 +119,8 @@ struct DueDto {
     name: String,
     /// The first step, if the job's text names one.
     first_step: Option<String>,
-    /// What a model had read from outside before it planned or changed the job, such as `a page from example.org`.
+    /// A description of the outside text that a model had read before it planned or changed the
+    /// job, such as `a page from example.org`.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
     #[serde(flatten)]

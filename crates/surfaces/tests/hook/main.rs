@@ -1,5 +1,5 @@
 //! Tests of the webhook endpoint: authentication, payloads and limits.
-#![expect(clippy::unwrap_used, reason = "helpers of tests stop at once, with their reason")]
+#![expect(clippy::unwrap_used, reason = "test helpers panic with a message")]
 
 mod bodies;
 mod fixture;

@@ -104,7 +104,7 @@ impl FormErrors {
         }
     }
 
-    /// Checks a required text of one to `most` characters.
+    /// Checks a required text of one to `max` characters.
     pub fn check_required_text(&mut self, path: &str, value: &Value, max: usize) {
         let Some(text) = value.as_str() else {
             self.add(path, "BASE_TYPE_REQUIRED", "This field is required");

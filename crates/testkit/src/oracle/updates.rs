@@ -37,7 +37,7 @@ pub fn updates_are_read_once(snapshot: &DataSnapshot) -> Vec<String> {
     violations
 }
 
-/// Returns the expected quotes of `reports`: tainted text keeps its lines, in a data block.
+/// Returns the expected quotes of `updates`: tainted text keeps its lines, in a data block.
 fn expected_quotes<'a>(updates: impl Iterator<Item = &'a &'a PendingUpdate>) -> Vec<String> {
     let quote = |update: &&PendingUpdate| {
         if update.tainted {

@@ -212,7 +212,7 @@ fn schedule_text(planned: &PlannedJob, zone: &TimeZone) -> String {
     format!("{aside}{when}{}{thinking}{effort}{chain}", model.unwrap_or_default())
 }
 
-/// In the user's time zone, whatever zone the file uses.
+/// Formats the cue, or the due time in the user's time zone, even if the file uses another zone.
 fn due_text(reminder: &Reminder, zone: &TimeZone) -> String {
     if let Some(cue) = &reminder.cue {
         return cue.to_string();

@@ -431,8 +431,8 @@ fn server_tool_opens_the_address_that_the_user_wrote() {
     assert!(!opens(&format!(r#"{{"url":"{TYPED}"}}"#), request));
 }
 
-/// Settings are authority: a change asks, in the background by a card, and the mode that says what is asked for is changed
-/// only by the user.
+/// Settings are authority: a change needs an approval, in the background through a card, and only
+/// the user changes the permission mode.
 #[test]
 fn a_command_that_changes_a_setting_asks() {
     let bash = |command: &str, authority: &Authority| {
@@ -466,7 +466,8 @@ fn a_command_that_changes_a_setting_asks() {
             }
         }
     }
-    // Quiet hours and focus that the user asked for in this turn are free where no text from outside is.
+    // Quiet hours and focus that the user asked for in this turn need no approval in a conversation
+    // without outside text.
     let request = Some("mute me while I do my taxes".to_owned());
     let asked = Authority { request, ..authority(MAIN, Label::PLAIN) };
     assert_eq!(bash("ollim-bot focus 25 taxes", &asked), '+');
@@ -475,7 +476,7 @@ fn a_command_that_changes_a_setting_asks() {
     assert_eq!(bash("ollim-bot focus 25 taxes", &tainted), '?');
 }
 
-/// Words that cancel are in the row of what they cancel.
+/// A text that cancels an item has the same capability as the item itself.
 #[test]
 fn words_that_cancel_a_routine_are_in_its_row() {
     use crate::schedule::{
@@ -518,7 +519,7 @@ fn words_that_cancel_a_routine_are_in_its_row() {
     }
     assert_eq!(says("cancel stretch", &clock, plain, asked), '+');
     assert_eq!(says("cancel stretch", &clock, outside, asked), '?');
-    // `undo` and `never mind` take back the last change, whatever that was about.
+    // `undo` and `never mind` revert the last change, whichever it was.
     for (undone, expected) in [(vec![mail], '?'), (vec![stretch], '+'), (Vec::new(), '+')] {
         let clock = PlannerClock { undone, ..clock.clone() };
         assert_eq!(says("undo", &clock, plain, asked), expected);

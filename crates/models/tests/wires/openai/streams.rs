@@ -11,8 +11,8 @@ use testkit::scripted_replies::{ReplyFault, ScriptedReply};
 
 use super::support::{answer, call_model, calls, context, model, reply_in_style, reply_to, user};
 
-/// The styles whose reasoning is not stored. OpenRouter's details are stored, and `reasoning` tests
-/// the Responses API.
+/// The styles whose reasoning is not stored. OpenRouter's details are stored, and the module
+/// `reasoning` tests the Responses API.
 fn styles_without_stored_reasoning() -> impl Iterator<Item = Style> {
     Style::ALL.into_iter().filter(|style| ![Style::OpenRouter, Style::OpenAiCurrent].contains(style))
 }

@@ -24,7 +24,7 @@ const MAX_APPROVAL_MESSAGES: usize = 5;
 /// Maximum number of messages of one text. A longer text is attached as a file after its beginning.
 const MAX_TEXT_MESSAGES: usize = 4;
 
-/// Renders `sheet` as at least one message; components are on the last.
+/// Renders `body` as at least one message; components are on the last.
 pub(super) fn render(body: &MessageBody, ring: Sound) -> Vec<OutgoingMessage> {
     let words = body_text(body);
     let mut contents = contents(&words);

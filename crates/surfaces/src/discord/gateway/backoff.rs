@@ -38,8 +38,8 @@ impl Backoff {
         self.exponential(self.failures, MAX_DELAY)
     }
 
-    /// Returns the delay after a connection that was ready for `long`. It grows while connections
-    /// are short.
+    /// Returns the delay after a connection that was ready for `duration`. It grows while
+    /// connections are short.
     pub fn after_connection(&mut self, duration: Duration) -> Duration {
         if duration >= STABLE_AFTER {
             self.short_connections = 0;

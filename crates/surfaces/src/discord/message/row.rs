@@ -16,7 +16,7 @@ pub struct Button {
     pub kind: ButtonKind,
 }
 
-/// What a button does.
+/// The action of a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ButtonKind {
     /// Sends an interaction with its custom id.

@@ -22,7 +22,7 @@ pub struct ApprovalDto {
     pub until: String,
     /// True while the turn waits for the answer.
     pub waits: bool,
-    /// What an "always" would cover.
+    /// Description of the calls that an "always" would allow.
     pub always: String,
 }
 

@@ -35,7 +35,7 @@ pub struct ScheduleDto {
     to: String,
     /// Hours to label along the window, if it is about one day.
     hours: Vec<HourDto>,
-    /// Whether and until when all routines are paused.
+    /// The pause of all routines, if they are paused.
     paused: Option<PauseDto>,
     jobs: Vec<JobDto>,
     /// Number of omitted jobs.
@@ -67,7 +67,8 @@ struct JobDto {
     id: String,
     name: String,
     file: String,
-    /// What a model had read from outside before it planned or changed the job, such as `a page from example.org`.
+    /// A description of the outside text that a model had read before it planned or changed the
+    /// job, such as `a page from example.org`.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
     #[serde(flatten)]
@@ -92,7 +93,7 @@ struct WhenDto {
     paused: Option<PauseDto>,
 }
 
-/// How it runs.
+/// The options of a run.
 #[derive(Serialize)]
 struct RunOptionsDto {
     background: bool,
