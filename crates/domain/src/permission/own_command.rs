@@ -63,9 +63,13 @@ pub fn capability(words: &[String]) -> (Capability, Label) {
         }
         ("reminder" | "routine", _) => change(Capability::Authority, Realm::Tasks),
         ("tasks" | "cal" | "inbox", _) => change(Capability::Destructive, Realm::Tasks),
-        ("config", name) => (config_power(name, words.len() > 2), Label::private(Realm::Files)),
-        ("quiet", _) => change(ease_power(&QuietCommand::parse_quiet(&words[1..].join(" "))), Realm::Tasks),
-        ("focus", _) => change(ease_power(&QuietCommand::parse_focus(&words[1..].join(" "))), Realm::Tasks),
+        ("config", name) => (config_capability(name, words.len() > 2), Label::private(Realm::Files)),
+        ("quiet", _) => {
+            change(quiet_capability(&QuietCommand::parse_quiet(&words[1..].join(" "))), Realm::Tasks)
+        }
+        ("focus", _) => {
+            change(quiet_capability(&QuietCommand::parse_focus(&words[1..].join(" "))), Realm::Tasks)
+        }
         ("lighter", "") => change(Capability::Reversible, Realm::Tasks),
         _ => (Capability::UserOnly, Label::PLAIN),
     }
@@ -73,7 +77,7 @@ pub fn capability(words: &[String]) -> (Capability, Label) {
 
 /// Returns the capability of `config` with the setting `name`. Only the user changes the permission
 /// mode, because it decides which calls ask. An unknown setting counts as the worst.
-fn config_power(name: &str, changes: bool) -> Capability {
+fn config_capability(name: &str, changes: bool) -> Capability {
     if !changes {
         return Capability::Reads;
     }
@@ -85,7 +89,7 @@ fn config_power(name: &str, changes: bool) -> Capability {
 
 /// Returns the capability of a command for quiet hours or focus. Changing them changes settings;
 /// showing them only reads.
-fn ease_power(meant: &Result<QuietCommand, String>) -> Capability {
+fn quiet_capability(meant: &Result<QuietCommand, String>) -> Capability {
     match meant {
         Ok(QuietCommand::Show | QuietCommand::Held) => Capability::Reads,
         Ok(QuietCommand::Lighter) => Capability::Reversible,

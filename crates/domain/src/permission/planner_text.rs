@@ -72,7 +72,7 @@ pub(super) fn planner_text(call: &ToolCall) -> Option<String> {
 
 /// Returns the capability of a change of these routines. A routine without tools only needs a
 /// request of the user.
-fn power_over<'a>(mut routines: impl Iterator<Item = &'a Arc<PlannedJob>>) -> Capability {
+fn capability_over<'a>(mut routines: impl Iterator<Item = &'a Arc<PlannedJob>>) -> Capability {
     let mut any = false;
     let brings_tools = routines.any(|routine| {
         any = true;
@@ -100,11 +100,11 @@ fn capability(meant: &Intent, tool: &str, clock: &PlannerClock) -> Capability {
         // If a reminder has the same name, the planner asks which one is meant. The reminder may
         // also have fired, and is then meant first.
         Intent::Change(ChangeRequest::Cancel(ItemRef::Named(words))) => {
-            power_over(clock.routines.iter().filter(|routine| routine.is_called(words)))
+            capability_over(clock.routines.iter().filter(|routine| routine.is_called(words)))
         }
         // `never mind` undoes the last change.
         Intent::Change(ChangeRequest::Undo | ChangeRequest::Cancel(ItemRef::Current)) => {
-            power_over(clock.undone.iter())
+            capability_over(clock.undone.iter())
         }
         // The planner refuses a name; what is captured sets it.
         Intent::Change(ChangeRequest::SetUserName(_)) if tool != SCHEDULE_TOOL => Capability::Authority,
